@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 from preflight.facts import DatasetCaptions, Lacking, ShardFacts, Uncaptioned
 from preflight.finding import Finding, Location, Severity
@@ -53,14 +54,42 @@ def by_data_set(found: Callable[..., Finding], facts: DatasetCaptions) -> Iterat
             f"{first_of(one.keys, one.samples)}",
             at=Location(file=one.file),
             severity=_severity_of(one),
-            why=f"{facts.captioned:,} images of the data set have one: to_tuple raises on those "
-            "without, or a handler drops them without a word.",
+            why=f"{facts.captioned:,} images of the data set have one: {_harm(one)}.",
             fix='Write the captions, or say captions = "none" where none are meant to be.',
             evidence={"lacks": "caption", "samples": one.samples, "of": one.images},
             about="caption",
         )
 
 
+def _harm(one: Uncaptioned) -> str:
+    if one.decided_by:
+        return f"nobody knows before it runs what {one.decided_by} does with those without"
+    return "to_tuple raises on those without, or a handler drops them without a word"
+
+
 def _severity_of(one: Uncaptioned) -> Severity:
     """Leave it open whether a shard without any caption is meant so: class images, say."""
-    return Severity.WARNING if one.samples == one.images else Severity.ERROR
+    is_open = one.samples == one.images or one.decided_by
+    return Severity.WARNING if is_open else Severity.ERROR
+
+
+def as_taken(findings: Iterator[Finding], facts: ShardFacts) -> Iterator[Finding]:
+    """Tell no sample as worse than what the loader does with those that lack something."""
+    worst = max(_severity(one, facts) for one in facts.lacking)
+    yield from (replace(one, severity=min(one.severity, worst)) for one in findings)
+
+
+def is_open(facts: ShardFacts) -> bool:
+    """Whether code of the user's takes the samples, and what they lack is judged by a guess."""
+    return bool(facts.decided_by) and facts.pairing is not None and facts.pairing.rule == "auto"
+
+
+def of_own_stage(findings: Iterator[Finding], facts: ShardFacts) -> Iterator[Finding]:
+    """Tell as a warning what a stage of the user's own may fill in, or raise at."""
+    for one in findings:
+        yield replace(
+            one,
+            severity=min(one.severity, Severity.WARNING),
+            why=f"Most of the others have one (a guess: {facts.decided_by} takes what it will, and "
+            "nobody knows before it runs whether it fills this in, drops the sample or raises).",
+        )

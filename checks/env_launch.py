@@ -270,7 +270,7 @@ def _why(read: EnvironmentRead, facts: SourceFacts) -> str:
     if read.inside is not None:
         when = f"when it calls {shown(read.inside)}()"
     else:
-        is_first = read.file == facts.file or read.stands.as_main
+        is_first = read.file in (facts.file, *facts.entries) or read.stands.as_main
         when = "in its first second" if is_first else "when it imports this file"
     if read.of_several:
         script = shown(read.of_script) or "a script that comes here"

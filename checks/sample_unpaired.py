@@ -34,7 +34,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from preflight.check import check
+from preflight.check import Foreign, check
 from preflight.facts import DatasetCaptions, FolderFacts, Pairing, ShardFacts, Unpaired
 from preflight.finding import Finding, Location, Severity
 from preflight.formats.suffixes.images import SAME_FORMAT
@@ -74,6 +74,8 @@ def _is_left_out(facts: ShardFacts | FolderFacts | DatasetCaptions, _job: Job) -
         return _tables_alone(facts)
     if facts.pairing is None or (facts.pairing.held and not _told_here(facts.pairing)):
         return "the shard is damaged; see shard-damaged"
+    if facts.decided_by and facts.all_came and facts.pairing.rule == "auto":
+        return Foreign(f"all samples come through {facts.decided_by}, which takes what it will")
     if any(one.kind == "folders" for one in facts.oddities):
         return "images and texts lie in two folders; see shard-foreign"
     if facts.pairing.rule == "table":
@@ -111,6 +113,10 @@ def sample_unpaired(
             yield _of_a_few(facts.file, facts.few, facts.images, has_json=True)
     elif isinstance(facts, ShardFacts) and _is_otherwise(facts):
         yield from in_data.by_loader(sample_unpaired.found, facts)
+    elif isinstance(facts, ShardFacts) and in_data.is_open(facts):
+        yield from in_data.of_own_stage(_by_pairs(facts), facts)
+    elif isinstance(facts, ShardFacts) and facts.lacking:
+        yield from in_data.as_taken(_by_pairs(facts), facts)
     else:
         yield from _by_pairs(facts)
 

@@ -38,6 +38,8 @@ class Bounds(NamedTuple):
     seconds: float
     length: int | None
     num_workers: int
+    batch_size: int | None = None
+    """Samples of a full batch, where it comes as the loader makes it."""
 
     def far_beyond(self) -> float:
         """Give the number of batches at which a loader is left that goes on behind its end."""
@@ -85,7 +87,8 @@ def run(
     What its stages count is that of the first.
     """
     about = _about(loader)
-    bounds = Bounds(seconds, about["length"], workers)
+    size = None if as_it_comes(loader) is None else about["batch_size"]
+    bounds = Bounds(seconds, about["length"], workers, size)
     begun = time.monotonic()
     tell(whole=about)
     if fitted is not None:
@@ -177,7 +180,7 @@ def _epoch(
     tell(at=0)
     for batch in loader:
         number += 1
-        held = _count(batch)
+        held = _count(batch, bounds.batch_size)
         is_counted = is_counted and held is not None
         total, most = total + (held or 0), max(most, held or 0)
         if given is not None:
@@ -202,9 +205,9 @@ def _epoch(
     return Epoch(batches=number, rows=total if is_counted else None, most_rows=most, ended=ended)
 
 
-def _count(batch: Any) -> int | None:
+def _count(batch: Any, batch_size: int | None) -> int | None:
     try:
-        return rows.count(batch)
+        return rows.count(batch, batch_size)
     except Exception:  # noqa: BLE001  a class of the user's may refuse to be asked
         return None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import pickle
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from preflight.objects.attributes import classes
@@ -20,11 +20,20 @@ _MOST_PARTS = 8
 _WHOLE = "="
 
 
-def count(batch: Any) -> int | None:
-    """Say how many samples a batch holds; None where nobody can tell."""
+def count(batch: Any, batch_size: int | None = None) -> int | None:
+    """Say how many samples a batch holds; None where nobody can tell.
+
+    Args:
+        batch: what came.
+        batch_size: samples of a full one; None: the loader makes no batches of its own.
+    """
     kinds = {type(one) for one in batch} if isinstance(batch, (list, tuple)) else set()
     if len(kinds) > 1 and str in kinds:  # an image and its caption, which nobody has batched
         return None
+    if kinds and _are_whole_samples(batch, batch_size):
+        return len(batch)
+    if kinds <= {list, tuple} and {len(one) for one in batch} == {batch_size}:
+        return batch_size
     sizes = {len(part) for _, part in _parts(batch)}
     if len(sizes) == 1:
         return sizes.pop()
@@ -57,6 +66,27 @@ def told_apart(batch: Any, batch_size: int | None) -> dict[str, list[int]]:
 def unit(name: str) -> str:
     """Say what a part by this name has: a `sample`, or a `batch`."""
     return "batch" if name.startswith(_WHOLE) else "sample"
+
+
+def _are_whole_samples(batch: Sequence[Any], batch_size: int | None) -> bool:
+    """Whether each in it is a sample with all of its parts, and not one part of all samples.
+
+    Collate functions that leave them alone give a list of tuples, or of dicts; others turn a row of
+    samples into a list of lists, or a tuple of tuples.
+    """
+    first = batch[0]
+    if hasattr(first, "items") and hasattr(first, "keys"):
+        alike = all(hasattr(one, "keys") and one.keys() == first.keys() for one in batch)
+        single = any(isinstance(one, (str, bytes, int, float)) for one in first.values())
+        return alike and (single or len(batch) == batch_size)
+    if not isinstance(first, (list, tuple)):
+        return False
+    made_of = [[type(part) for part in one] for one in batch if isinstance(one, type(first))]
+    if len(made_of) < len(batch) or any(one != made_of[0] for one in made_of):
+        return False
+    if len(batch) == batch_size or len(set(made_of[0])) > 1:
+        return True
+    return len(first) != batch_size and isinstance(batch, list) and isinstance(first, tuple)
 
 
 def _are_samples(batch: Any) -> bool:

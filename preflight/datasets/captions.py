@@ -18,6 +18,8 @@ class Undecided(NamedTuple):
     file: str
     arrived: tuple[Arrived, ...]
     captions: CaptionRule
+    decided_by: str = ""
+    """As of `ShardFacts`."""
 
 
 def has_no_texts(arrived: Iterable[Arrived]) -> bool:
@@ -55,6 +57,7 @@ def without_caption(
                     images=sum(one.samples for one in images),
                     keys=tuple(key for one in lack for key in one.keys)[:3],
                     caption=rule.captions[0],
+                    decided_by=shard.decided_by,
                 )
             )
     return tuple(found), captioned

@@ -26,6 +26,9 @@ class Uncaptioned(NamedTuple):
     caption: str
     """The extension of most captions."""
 
+    decided_by: str = ""
+    """As of `ShardFacts`."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DatasetFacts:

@@ -65,9 +65,12 @@ class Collected:
         """Take in what was seen of a shard."""
         if path not in self.read:
             pairing = found.pairing
-            is_open = captions.rule == "auto" and not found.taken_by
+            decided = found.taken_by or (found.decided_by and found.all_came)
+            is_open = captions.rule == "auto" and not decided
             if is_open and pairing is not None and pairing.images and has_no_texts(found.arrived):
-                self.undecided[path] = Undecided(found.file, found.arrived, captions)
+                self.undecided[path] = Undecided(
+                    found.file, found.arrived, captions, found.decided_by
+                )
             self.read[path] = found.file, found.samples
             self.damaged += bool(found.damage)
             if not (found.damage or found.samples):

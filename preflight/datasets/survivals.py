@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 
+from preflight.batches.facts import Drawn
+from preflight.batches.pass_facts import Further
 from preflight.findings.looks import Left, Look, Looked
 from preflight.kinds.gather import Gather, Run
 from preflight.kinds.kind import Kind
 from preflight.kinds.target import Target
+from preflight.pairing.lengths import LONGEST
 from preflight.pipelines.facts import Reads, Survival
+from preflight.pipelines.fates import OPAQUE, RECORDS, decodes, extension_of
 from preflight.pipelines.survival import Came, Launch, survival
-from preflight.shards.facts import ShardFacts
+from preflight.shards.facts import Field, ShardFacts
 from preflight.sources.facts import SourceFacts
 from preflight.targets.targets import Built, Loader, Shard, Source
 from preflight.values.addresses import plain_path
@@ -26,6 +31,9 @@ class Survivals(Gather):
         self._came: dict[str, Came] = {}
         self._reads: list[tuple[Target, Reads]] = []
         self._guesses: list[tuple[Target, Reads]] = []
+        self._fields: dict[str, tuple[Field, ...]] = {}
+        self._run_through: set[str] = set()
+        """Loaders that were run to their end, so that they have decoded all by themselves."""
 
     def needs(self, target: Target) -> bool:
         """Whether it is one of the shards, or a source that may say what is done with them."""
@@ -40,6 +48,9 @@ class Survivals(Gather):
         elif isinstance(facts, ShardFacts) and isinstance(target, Shard):
             path = os.path.abspath(os.path.join(self.run.job.root, target.path))
             self._came[path] = came(facts)
+            self._fields[path] = facts.fields.fields
+        elif isinstance(facts, (Drawn, Further)) and facts.flow and facts.flow.ended == "over":
+            self._run_through.add(facts.flow.name)
 
     def finish(self) -> Iterator[Look]:
         """Give, of each loader, how many samples come through it."""
@@ -56,6 +67,8 @@ class Survivals(Gather):
             if found.looked_at or not reads.guess:
                 # What a source seems to say is no look at a loader.
                 yield Looked(facts=found, target=None if reads.guess else target)
+            if reads.name not in self._run_through and not reads.guess:
+                yield from self._undecoded(reads)
             if found.unread and not reads.guess:
                 first = f", such as {found.unread_names[0]}" if found.unread_names else ""
                 yield Left(
@@ -64,6 +77,20 @@ class Survivals(Gather):
                     count=found.unread,
                     noun="shard",
                 )
+
+    def _undecoded(self, reads: Reads) -> Iterator[Left]:
+        """Count what the loader decodes, and raises on where it is damaged, and nobody has read."""
+        if self.run.job.look.depth == "index":
+            return
+        files: Counter[str] = Counter()
+        for one in (field for path in reads.shards for field in self._fields.get(path, ())):
+            is_large = one.name in RECORDS - {"npy"} and one.largest > LONGEST
+            if (extension_of(one.name) in OPAQUE or is_large) and decodes(one.name, reads.stages):
+                files[one.name] += one.files
+        for name, count in files.items():
+            reason = f"decode() of {reads.name} reads what only the job itself loads"
+            noun = f".{name} field"
+            yield Left(reason=reason, kinds=(Survival,), count=count, noun=noun)
 
     def _guessed(self, named: list[str]) -> Iterator[tuple[Target, Reads]]:
         """Give what a source says of pipelines, where no loader was made.

@@ -50,6 +50,9 @@ class Left:
     noun: str | None = None
     """What each is, for people, where a reader of a GO must know of it: `shard`, `image`."""
 
+    target: Any = None
+    """That they are, or that they are part of, where a page counts what was seen of it."""
+
 
 class Cleared(NamedTuple):
     """A target of which there are no such facts, since nothing of the kind is wrong with it."""

@@ -75,6 +75,7 @@ class Folders(Gather):
                 count=one.there - one.images,
                 about="image",
                 noun="image",
+                target=target,
             )
 
     @property
@@ -267,7 +268,7 @@ class Folders(Gather):
         read_at = None if one.read else one.oldest
         self.come.append(Looked(facts=found, target=one.target, read_at=read_at))
         self.come += not_seen(found)
-        self.come += not_decoded(found.file, pictures, FolderFacts)
+        self.come += not_decoded(found.file, pictures, FolderFacts, one.target)
 
 
 def not_seen(found: FolderFacts) -> Iterator[Left]:

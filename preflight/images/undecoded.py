@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from preflight.findings.finding import Location
 from preflight.findings.looks import Failed, Left
 from preflight.images.facts import Pictures
+from preflight.targets.targets import Folder
 from preflight.values.names import counted
 
 _PILLOW = "pip install --upgrade pillow"
@@ -21,7 +22,9 @@ _WAYS = {
 }
 
 
-def not_decoded(file: str, pictures: Pictures, facts: type) -> Iterator[Left | Failed]:
+def not_decoded(
+    file: str, pictures: Pictures, facts: type, target: Folder | None = None
+) -> Iterator[Left | Failed]:
     """Give what is to be said of the images of a shard or folder; where none was seen, it fails."""
     undecoded = pictures.undecoded
     alone = sum(one.images for one in undecoded) == pictures.images
@@ -43,4 +46,5 @@ def not_decoded(file: str, pictures: Pictures, facts: type) -> Iterator[Left | F
             count=one.images,
             about="image",
             noun=noun,
+            target=target,
         )

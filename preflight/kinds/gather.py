@@ -228,6 +228,7 @@ class Gather:
             count=len(question),
             about=question.kind.about,
             noun=question.kind.noun,
+            target=question.target,
         )
 
     def finish(self) -> Iterator[Look]:

@@ -18,6 +18,9 @@ SAMPLE_STAGES = frozenset({"open", "expand", "group"})
 RECORDS = frozenset({"json", "jsn", "cls", "cls2", "index", "inx", "id", "npy"})
 """What it reads beside texts and images, of that which can be read here as it does."""
 
+OPAQUE = frozenset({"npz", "pth", "pkl", "pyd", "pickle", "ten", "tb", "mp", "msg", "cbor"})
+"""What it reads, too, and nobody else: most of it are pickles, which only the job may load."""
+
 TAKES = frozenset({"to_tuple", "extract_keys", "rename", "rename_keys", "map_dict"})
 """Stages that ask for fields by their names."""
 
@@ -104,6 +107,27 @@ def taken(reads: Reads) -> bool:
             return False
         if stage.kind in TAKES and stage.fields:
             return True
+    return False
+
+
+def deciding(reads: Reads) -> str:
+    """Name the first stage of which nobody knows which fields it takes, or fills in itself."""
+    stage = next((one for one in reads.stages if one.kind == "other"), None)
+    if stage is None or taken(reads):
+        return ""
+    name = stage.name or stage.handler_name or "a function"
+    line = f" ({stage.at.file}:{stage.at.line})" if stage.at.line else ""
+    return f"{name} of {reads.name}{line}"
+
+
+def decodes(field: str, stages: tuple[Stage, ...]) -> bool:
+    """Whether `decode` reads a field by its own rules as it stands in the shard."""
+    for stage in stages:
+        if stage.kind == "decode":
+            only = stage.only is None or field in stage.only
+            return stage.records and only and not field.startswith("__")
+        if stage.kind in ("other", *TAKES):
+            return False  # it may have another name there, or be gone
     return False
 
 

@@ -107,6 +107,16 @@ class _Told:
             self.walk(parts["dataset"], depth + 1)
         elif type(parts.get("urls")) is list and any(".tar" in str(one) for one in parts["urls"]):
             self._take(thing, depth)
+        else:
+            self._walk_held(thing, parts, depth)
+
+    def _walk_held(self, thing: object, parts: Mapping[str, Any], depth: int) -> None:
+        """Take in pipelines that a data set of the user's own goes through, and its own code."""
+        held = [one for one in parts.values() if type(own_attributes(one).get("pipeline")) is list]
+        for one in held:
+            self.walk(one, depth + 1)
+        if held:
+            self.stages.append(Stage(kind="other", handler_name=f"{named(type(thing))}.__iter__"))
 
     def repeats(self, parts: Mapping[str, Any]) -> None:
         """Note an epoch that begins again."""

@@ -7,8 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from preflight.findings.looks import Left
 from preflight.kinds.kind import Kind
+from preflight.kinds.rooms import kinds_of
 from preflight.kinds.target import Target
+from preflight.values.names import counted
 
 
 @dataclass(slots=True)
@@ -23,6 +26,16 @@ class Counts:
 
     left: Counter[tuple[str, str]] = field(default_factory=Counter)
     """Things that were left out on purpose, by what a report calls them and what each is."""
+
+    _names: defaultdict[tuple[Target, str], set[str]] = field(
+        default_factory=lambda: defaultdict(set)
+    )
+    """Of each and a part of the job, what its loaders or models are called: it may hold several."""
+
+    _left_of: defaultdict[Target, Counter[str]] = field(
+        default_factory=lambda: defaultdict(Counter)
+    )
+    """The same by the target that they are part of, where that is known."""
 
     gave: defaultdict[Target, set[Kind]] = field(default_factory=lambda: defaultdict(set))
     """The other rows of which facts came of each."""
@@ -40,6 +53,8 @@ class Counts:
             return
         if kind.of_job:
             self.looked_at[kind.word].add(target)
+        if kind.live and type(facts) in kind.facts:
+            self._names[target, kind.part].add(facts.name)
         if kind.target is not type(target):
             self.gave[target].add(kind)
         if type(facts) in kind.sums_up:
@@ -52,6 +67,18 @@ class Counts:
             before: Mapping[str, int] = self.asked[target] or {}
             sums = {noun: before.get(noun, 0) + number for noun, number in numbers.items()}
             self.asked[target] = {**before, **sums}
+
+    def leave(self, look: Left, kind: Kind | None) -> None:
+        """Count what was left out on purpose, and the row whose facts it would have given."""
+        if look.noun is None:
+            return
+        self.left[kind.word if kind else "", look.noun] += look.count
+        if look.target is not None:
+            self._left_of[look.target][look.noun] += look.count
+
+    def number_of(self, target: Target, part: str) -> int:
+        """Count the things that a target stands for: the loaders, say, that were made of it."""
+        return max(1, len(self._names.get((target, part), ())))
 
     def remarks(self, targets: Iterable[Target]) -> list[str]:
         """Give what is to be said of targets beside what was counted."""
@@ -83,3 +110,29 @@ class Counts:
         for target in dict.fromkeys(targets):
             total.update(self.asked.get(target) or {})
         return total
+
+    def shares(self, row: Kind, targets: Sequence[Target]) -> list[str]:
+        """Say how much was seen of targets of a row: `3 of 12 images`, `12 captions`."""
+        left: Counter[str] = Counter()
+        for target in dict.fromkeys(targets):
+            left.update(self._left_of.get(target, {}))
+        said = []
+        for noun, number in self.of(targets).items():
+            without = sum(n for what, n in left.items() if f" {what}".endswith(f" {noun}"))
+            # A folder of data counts all that it holds; of others, each file is counted once seen.
+            there = number if row.part == "data" and not row.each_file else number + without
+            said += [share(max(there - without, 0), there, noun)] if there else []
+        return said
+
+
+def by_row(targets: Iterable[Target]) -> Iterable[tuple[Kind, list[Target]]]:
+    """Give the targets of each row together."""
+    found: dict[Kind, list[Target]] = {}
+    for target in targets:
+        found.setdefault(kinds_of(type(target))[0], []).append(target)
+    return found.items()
+
+
+def share(number: int, of: int, noun: str) -> str:
+    """Say how many of so many were looked at: `3 of 12 images`, or `12 images` of all."""
+    return f"{number:,} of {counted(of, noun)}" if number < of else counted(of, noun)

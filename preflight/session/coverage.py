@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from preflight.findings.check import Check
@@ -13,7 +13,7 @@ from preflight.findings.judge import Judged
 from preflight.kinds.kind import Kind
 from preflight.kinds.rooms import kind_of_facts, kinds, kinds_of, load
 from preflight.kinds.target import Target
-from preflight.session.counts import Counts
+from preflight.session.counts import Counts, by_row, share
 from preflight.settings.job import Job
 from preflight.targets.targets import Missing
 from preflight.targets.words.discover import Discovered
@@ -63,25 +63,28 @@ def _covered(
     counts: Counts,
     named: frozenset[Target],
 ) -> Covered:
-    rows = {row for one in targets for row in _rows(one, counts)}
+    every = {row for one in targets for row in _rows(one, counts)}
     # What a script did not come to is said of the script, and not of the loaders that it has.
-    said = frozenset(row.word for row in rows if row.lacks is None or row.part == part)
-    looked_at = [one for one in targets if any(one in counts.looked_at[word] for word in said)]
-    left = {noun: number for (word, noun), number in counts.left.items() if word in said}
-    number = sum(1 + one.more if isinstance(one, Missing) else 1 for one in targets)
+    words = frozenset(row.word for row in every if row.lacks is None or row.part == part)
+    looked_at = {one for one in targets if any(one in counts.looked_at[word] for word in words)}
+    left = {noun: number for (word, noun), number in counts.left.items() if word in words}
+    each = {one: counts.number_of(one, part) for one in targets}
+    number = sum(1 + one.more if isinstance(one, Missing) else each[one] for one in targets)
+    seen_of = sum(each[one] for one in looked_at)
     beside, most, rest = _beside(part, counts)
-    seen = _seen(part, [one for one in looked_at if one in named], left, counts)
-    seen = " and ".join(filter(None, (seen, beside)))
+    rows = by_row(one for one in targets if one in named)
+    said = (_seen_of(part, row, those, looked_at, left, counts) for row, those in rows)
+    seen = " and ".join(filter(None, (*said, beside)))
     if not targets and not files and not beside:
         state = NOT_NAMED
     elif not (looked_at or beside) or (files and not seen):
         state = UNREAD
     else:
-        state = PART if len(looked_at) < number or left or files or rest else WHOLE
+        state = PART if seen_of < number or left or files or rest else WHOLE
     return Covered(
         part=part,
         state=state,
-        looked_at=len(looked_at) + most,
+        looked_at=seen_of + most,
         of=number + most,
         seen=seen,
         unread={suffix: count for suffix, (count, _) in files.items()},
@@ -108,20 +111,18 @@ def _rows(target: Target, counts: Counts) -> set[Kind]:
     return {*kinds_of(type(target)), *counts.gave[target]}
 
 
-def _seen(part: str, targets: Sequence[Target], left: Mapping[str, int], counts: Counts) -> str:
-    """Say what was looked at of a part: `6 of 24 shards (3,000 samples)`; empty: nothing."""
-    by_row: dict[Kind, list[Target]] = {}
-    for target in targets:
-        by_row.setdefault(kinds_of(type(target))[0], []).append(target)
-    said = [_seen_of(part, row, those, left, counts) for row, those in by_row.items()]
-    return " and ".join(filter(None, said))
-
-
 def _seen_of(
-    part: str, row: Kind, targets: Sequence[Target], left: Mapping[str, int], counts: Counts
+    part: str,
+    row: Kind,
+    every: Sequence[Target],
+    looked_at: Collection[Target],
+    left: Mapping[str, int],
+    counts: Counts,
 ) -> str:
+    """Say what was looked at of a part: `6 of 24 shards (3,000 samples)`; empty: nothing."""
+    targets = [one for one in every if one in looked_at]
     numbers: Counter[str] = counts.of(targets)
-    if row.suffixes and not numbers.total():
+    if not targets or (row.suffixes and not numbers.total()):
         return ""
     if part == "source":
         return counted(numbers.total(), "source file")
@@ -130,7 +131,7 @@ def _seen_of(
         many = "folders of checkpoints" if part == "checkpoint" else None
         ends = tuple(f" {noun}" for noun in numbers)
         files = sum(numbers[noun.split()[-1]] for noun in left if f" {noun}".endswith(ends))
-        some = f" ({_some(files, sum(left.values()), 'file')})" if left else ""
+        some = f" ({share(files, files + sum(left.values()), 'file')})" if left else ""
         if part == "script":
             some = f" ({' and '.join(f'no {noun}' for noun in left)} seen)" if left else ""
         if part in ("loader", "model"):
@@ -138,16 +139,10 @@ def _seen_of(
             without = " and ".join(counted(n, what) for what, n in left.items())
             told += [f"but for {without}"] if without else []
             some = f" ({'; '.join(filter(None, told))})" if any(told) else ""
-        return counted(len(targets), noun, many) + some
-    (noun, number), *rest = numbers.items()
-    skipped = sum(n for what, n in left.items() if f" {what}".endswith(f" {noun}"))
-    looked_at = number if row.each_file else max(number - skipped, 0)
-    beside = ", ".join(counted(number, one) for one, number in rest if number)
-    return _some(looked_at, skipped, noun) + (f" ({beside})" if beside else "")
-
-
-def _some(number: int, left: int, noun: str) -> str:
-    return f"{number:,} of {counted(number + left, noun)}" if left else counted(number, noun)
+        number = sum(counts.number_of(one, part) for one in targets)
+        return counted(number, noun, many) + some
+    first, *others = counts.shares(row, every)
+    return first + (f" ({', '.join(others)})" if others else "")
 
 
 def _with_hints(every: Iterable[Covered], found: Discovered, folder: str) -> Iterator[Covered]:

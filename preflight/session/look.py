@@ -131,9 +131,8 @@ class Looks:
                     self._tell(look.target, look.facts)
                 elif isinstance(look, Failed):
                     self.failed.append(look)
-                elif isinstance(look, Left) and look.noun is not None:
-                    row = kind_of_facts(look.kinds[0])
-                    self.counts.left[row.word if row else "", look.noun] += look.count
+                elif isinstance(look, Left):
+                    self.counts.leave(look, kind_of_facts(look.kinds[0]))
                 yield look
         finally:
             for one in self._gathers.values():

@@ -15,6 +15,7 @@ from preflight.findings.report import NOT_LOOKED_AT, Named, Outcome, Recalled, S
 from preflight.kinds.kind import Kind
 from preflight.kinds.rooms import kind_of_facts, kinds_of
 from preflight.kinds.target import Target
+from preflight.session.counts import by_row
 from preflight.session.look import Looks
 from preflight.settings.job import UNREAD, Job
 from preflight.targets.targets import Missing
@@ -116,7 +117,7 @@ def _seen_of(targets: list[Target], looks: Looks) -> str:
     ):
         return f"{NOT_LOOKED_AT}: no selected check is about it"
     counter = looks.counts.of(targets)
-    seen = [counted(number, noun) for noun, number in counter.items()]
+    seen = [one for row, those in by_row(targets) for one in looks.counts.shares(row, those)]
     if counter.total():
         depth = looks.job.look.depth
         seen += dict.fromkeys(row.depths[depth] for row in rows if depth in row.depths)

@@ -147,6 +147,12 @@ class ShardFacts:
     arrived: tuple[Arrived, ...] = ()
     """Its samples as webdataset hands them on, also the part of one that a damage cuts off."""
 
+    decided_by: str = ""
+    """The user's own stage of a loader of it that may take any fields: `.map(<lambda>)`."""
+
+    all_came: bool = False
+    """Whether that loader gave all of its samples, when it was run to its end."""
+
     taken_by: str = ""
     """The live loader that says which fields it takes of these samples."""
 

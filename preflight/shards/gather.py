@@ -18,7 +18,7 @@ from preflight.kinds.question import Question
 from preflight.kinds.target import Target
 from preflight.pairing.rules import PLAIN
 from preflight.pipelines.facts import Reads
-from preflight.pipelines.fates import extension_of, lacking, taken, use_of
+from preflight.pipelines.fates import deciding, extension_of, lacking, taken, use_of
 from preflight.shards.facts import ShardFacts
 from preflight.shards.unfinished import Beside, unfinished
 from preflight.targets.sampled import DrawnSamples
@@ -48,11 +48,14 @@ class Shards(Gather):
         self._reads: dict[str, list[Reads]] = {}
         """By the path of a shard, the loaders that read it."""
 
+        self._gave_all: dict[str, bool] = {}
+        """Whether a loader that was run to its end gave every sample that came to it."""
+
     def add(self, target: Shard) -> Iterator[Look]:
         """Take in a shard, unless it is in no sample."""
         reason = self._samples.without(target.path)
         if reason is not None:
-            yield Left(reason=reason, kinds=(ShardFacts,), noun="shard")
+            yield Left(reason=reason, kinds=(ShardFacts,), noun="shard", target=target)
         else:
             self.targets.append(target)
 
@@ -65,9 +68,12 @@ class Shards(Gather):
     def hear(self, target: Target, facts: object) -> None:
         """Take in which shards a loader reads, and that it has been looked at."""
         self._awaited.discard(target)
-        # Sources stand above shards, so that the type of what is told of them is not known here.
+        # Sources and batches stand above shards: types of what is told of them are not known here.
         if isinstance(target, Source):
             self._unpacked_by = self._unpacked_by or getattr(facts, "zstd", None) or ""
+        flow = getattr(facts, "flow", None)
+        if flow is not None and flow.ended == "over":
+            self._gave_all[flow.name] = flow.came_out == flow.entered
         if isinstance(facts, Reads):
             for path in facts.shards:
                 self._reads.setdefault(path, []).append(facts)
@@ -116,22 +122,25 @@ class Shards(Gather):
     def _released(self) -> Iterator[Look]:
         """Give what waited for loaders, with what they say of the fields that they take.
 
-        A shard that ends in zeros waits for those beside it, too, and one of zstd for sources.
+        A shard that ends in zeros waits for those beside it, too, one of zstd for sources, and one
+        that a function of the user's takes for the end of that loader.
         """
         held: list[tuple[Any, ShardFacts, float | None]] = []
         waiting: list[tuple[Any, ShardFacts, float | None]] = []
         for one in self._held:
-            waits = (one[1].padding or one[1].is_zstd) and not self._are_all_read
-            (waiting if waits else held).append(one)
+            waits = one[1].padding or one[1].is_zstd or any(map(deciding, self._loaders_of(one[0])))
+            (waiting if waits and not self._are_all_read else held).append(one)
         self._held = waiting
-        root = self.run.job.root
         for target, facts, read_at in held:
-            loaders = self._reads.get(os.path.abspath(os.path.join(root, target.path)), [])
+            loaders = self._loaders_of(target)
             reads = loaders[0] if loaders else None
             if reads is not None and taken(reads):
                 found = lacking(facts.arrived, reads)
                 facts = replace(facts, taken_by=reads.name, lacking=found)  # noqa: PLW2901
                 facts = replace(facts, texts=_use_of_texts(facts, loaders))  # noqa: PLW2901
+            elif reads is not None:
+                whole = self._gave_all.get(reads.name, False)
+                facts = replace(facts, decided_by=deciding(reads), all_came=whole)  # noqa: PLW2901
             if facts.is_zstd:
                 own = reads.name if reads is not None and not _opens(reads) else ""
                 facts = replace(facts, unpacked_by=self._unpacked_by or own)  # noqa: PLW2901
@@ -139,6 +148,9 @@ class Shards(Gather):
                 beside = self._neighbours.get(_sort_of(facts.file), [])
                 facts = unfinished(facts, beside)  # noqa: PLW2901
             yield Looked(facts=facts, target=target, read_at=read_at)
+
+    def _loaders_of(self, target: Shard) -> list[Reads]:
+        return self._reads.get(os.path.abspath(os.path.join(self.run.job.root, target.path)), [])
 
 
 def _use_of_texts(facts: ShardFacts, loaders: list[Reads]) -> str:

@@ -268,8 +268,10 @@ class _Looked:
             self._spoil()
 
     def _read_record(self, member: Member) -> None:
-        window = self._window(member)
-        if member.size <= LONGEST and is_refused(_field(member.name), window.at, member.size):
+        field = _field(member.name)
+        # Of an array, the header says how long it has to be; others are held as a whole.
+        may_read = member.size <= LONGEST or (field == "npy" and not self._packed)
+        if may_read and is_refused(field, self._window(member).at, member.size):
             self._spoil()
 
     def _window(self, member: Member) -> Window:

@@ -154,8 +154,8 @@ class SourceFile:
     opens: bool = False
     """Whether a pipeline of webdataset is written out in it, with its shards."""
 
-    is_script: bool = False
-    """Whether it does something only where it is the file that is started."""
+    is_script: bool | None = False
+    """Whether it does something only where it is started; None: by its name, it has no guard."""
 
 
 class Mention(NamedTuple):

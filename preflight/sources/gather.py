@@ -70,7 +70,7 @@ class Sources(Gather):
     def __init__(self, kind: Kind, run: Run) -> None:
         super().__init__(kind, run)
         self._trees: list[Tree] = []
-        self._told: list[SourceFacts] = []
+        self._told: list[str] = []
         self._loops = any(isinstance(one, Built) for one in run.targets)
         """Whether loops are held against batches; most files would be parsed for them alone."""
 
@@ -156,7 +156,7 @@ class Sources(Gather):
             returns = [paths[name] for name in one.sources.looped_over()]
             starts = [paths[name] for name in one.sources.starts()]
             told = {"wanted": wanted, "returns": returns, "starts": starts}
-            told["holders"] = one.sources.holders()
+            told |= {"holders": one.sources.holders(), "perhaps": one.sources.perhaps()}
             how = self.run.memory.how(NAMES.name, {"root": self.run.job.root, **told})
             if self._remembered(one, how):
                 self._complete(one)
@@ -195,7 +195,7 @@ class Sources(Gather):
 
     def remarks(self) -> Iterator[str]:
         """Say what was taken for the start, and which sources git ignores, and how to read them."""
-        yield from filter(None, (_of_entries(one) for one in self._told))
+        yield from self._told
         every = (entry for one in self._trees for entry in one.ignored)
         entries = {os.path.normpath(one.path): one for one in every}
         targets = (one for one in self.run.targets if isinstance(one, Source))
@@ -254,7 +254,7 @@ class Sources(Gather):
     def _is_open(own: JobSources) -> bool:
         """Whether something is to be looked for in all files."""
         wanted = any(wanted_for(own.open()))
-        return bool(wanted or own.looped_over() or own.holders() or own.starts())
+        return any((wanted, own.looped_over(), own.holders(), own.starts(), own.perhaps()))
 
     def _complete(self, one: Tree) -> None:
         own = one.sources
@@ -266,7 +266,7 @@ class Sources(Gather):
         one.sources.files = dict(files)
         more = ((one.sources.name, "", f"holds more than {MOST_FILES:,} sources"),)
         facts = one.sources.facts((file.unguarded for _, file in files), more if one.cut else ())
-        self._told.append(facts)
+        self._told += _of_entries(facts, own)
         self.come.append(Looked(facts=facts, target=one.target, read_at=one.oldest))
 
     def judged(
@@ -285,12 +285,15 @@ class Sources(Gather):
             yield Failed(at=place, error=reason, kinds=question.gives, fix=_FIX)
 
 
-def _of_entries(facts: SourceFacts) -> str | None:
+def _of_entries(facts: SourceFacts, own: JobSources) -> Iterator[str]:
     """Say which of several scripts of a folder were taken for what is started."""
-    if facts.scripts < 2 or facts.implied or not facts.entries:
-        return None
+    by_name = sum(own.files[one].is_script is None for one in facts.entries)
+    if facts.scripts + by_name < 2 or facts.implied or not facts.entries:
+        return
     names, number = list(facts.entries[:_PLACES]), len(facts.entries)
     taken = f"{first_of(names, number, _PLACES)} {'was' if number == 1 else 'were'} taken for"
     alone = "; what one alone needs is no error" if number > 1 else ""
-    said = f"Of {facts.scripts} scripts with a main guard, {taken} what is started{alone}"
-    return f"{said} (a guess; source={shlex.quote(names[0])} reads one by itself)."
+    or_name = " or a name of training" if by_name else ""
+    scripts = f"{facts.scripts + by_name} scripts with a main guard{or_name}"
+    said = f"Of {scripts}, {taken} what is started{alone}"
+    yield f"{said} (a guess; source={shlex.quote(names[0])} reads one by itself)."

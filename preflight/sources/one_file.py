@@ -15,6 +15,7 @@ from preflight.sources.flaws.find import flaws_in
 from preflight.sources.flaws.loops import batch_loops, may_loop
 from preflight.sources.flaws.words import Signs, signs_in
 from preflight.sources.loader_calls import draws_in
+from preflight.sources.mentions import trains
 from preflight.sources.unguarded import unguarded_alone
 from preflight.syntax.listing import content_of, is_test
 from preflight.syntax.parsing import Parsed, UnparsableError, parse
@@ -33,6 +34,13 @@ _SHARDS = (
 )
 
 _MAIN = re.compile(rb"^if\s+__name__\s*==\s*[\"']__main__", re.MULTILINE)
+
+# Loops, or calls a function or what runs something, as soon as it is imported; what a parser or a
+# logger is told there is said to prepare it.
+_ACTS = re.compile(
+    rb"^(?:for|while|with)\b|^(?:\w[\w, ]*= *)?\w+\(|^\w[\w.]*\.(?:fit|train|run|launch|Fire)\(",
+    re.MULTILINE,
+)
 
 
 class Words(NamedTuple):
@@ -81,8 +89,10 @@ def look_into(path: str, name: str, place: int = 0, *, loops: bool = True) -> So
     return None if found == SourceFile(file=name) else replace(found, place=place)
 
 
-def _is_script(content: bytes, name: str) -> bool:
-    return _MAIN.search(content) is not None and not is_test(name)
+def _is_script(content: bytes, name: str) -> bool | None:
+    if is_test(name) or _MAIN.search(content):
+        return not is_test(name)
+    return None if trains(name) and _ACTS.search(content) else False
 
 
 def of_parsed(parsed: Parsed, name: str, words: Words) -> SourceFile:

@@ -20,7 +20,13 @@ from preflight.sources.flaws.bodies import bodies
 from preflight.sources.flaws.tuples import returned_in
 from preflight.sources.mentions import Wanted, wanted_for
 from preflight.sources.one_file import look_into, of_parsed, words_in
-from preflight.sources.search import Text, pipelines_of, search, written_on_the_way
+from preflight.sources.search import (
+    Text,
+    importers,
+    pipelines_of,
+    search,
+    written_on_the_way,
+)
 from preflight.sources.unguarded import unguarded_file
 from preflight.sources.whole import JobSources
 from preflight.syntax.config_files import given_by_configs
@@ -28,6 +34,7 @@ from preflight.syntax.copies import Code, copier_of
 from preflight.syntax.listing import MOST_FILES, content_of, is_test, python_files
 from preflight.syntax.on_the_way import on_the_way
 from preflight.syntax.parsing import UnparsableError, parse
+from preflight.syntax.reached import unnamed
 from preflight.targets.targets import Source
 from preflight.values.names import name_of
 from preflight.values.wire import from_wire
@@ -60,6 +67,7 @@ def look_for_names(asked: Asked) -> Iterator[ComesTo | Mentions | Opens]:
     yield from _returned(
         Text(name=name_of(path, asked.root), path=path) for path in asked.wire["returns"]
     )
+    yield from importers(texts, asked.wire["perhaps"], asked.alive)
     yield from _come_to(asked.wire["starts"], asked.root, os.environ, asked.alive)
 
 
@@ -152,6 +160,8 @@ def _read_script(
         own.count = len(each)
         code = [Code(one.name, one.parsed()) for one in each]
         own.model_copy = copier_of(code, entry=name)
+    elif source.holds:
+        own.unnamed = tuple(unnamed(parsed, source.holds))
     for one in each:
         alive()
         words = words_in(one.content(), one.name)
@@ -188,6 +198,7 @@ def _read_folder(
     called = own.looped_over()
     own.take(_returned(one for one in texts if one.name in called))
     own.mentions += _deciding(texts, wanted_for(own.open()), root, lambda: None)
+    own.take(importers(texts, own.perhaps(), lambda: None))
     paths = dict(zip(own.names, files, strict=True))
     own.take(_come_to((paths[one] for one in own.starts()), root, environment))
     own.pipelines += pipelines_of(texts, own.holders(), root, lambda: None)

@@ -7,6 +7,7 @@ that come to pipelines of webdataset, each of which is followed as if it had bee
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -163,6 +164,19 @@ def _few(wanted: Wanted, holding: dict[str, list[Text]], most: int) -> tuple[Wan
         those = more
         chosen.append(name)
     return wanted.only(chosen), list(those)
+
+
+def importers(
+    texts: Iterable[Text], files: Iterable[str], alive: Callable[[], None]
+) -> Iterator[Mentions]:
+    """Give what imports a file that has one of these names, as far as that can be told."""
+    stems = frozenset(stem_of(one).rpartition("/")[2] for one in files)
+    word = re.compile(rf"\b(?:{'|'.join(map(re.escape, sorted(stems)))})\b".encode())
+    for text in texts if stems else ():
+        alive()
+        with contextlib.suppress(OSError, UnparsableError):  # the look at itself has said so
+            if word.search(_imports(text)):
+                yield mentions_in(text.parsed(), text.name, Wanted(stems=stems))
 
 
 # --- scripts that lead to pipelines ---------------------------------------------------------------

@@ -21,12 +21,14 @@ from preflight.sources.facts import (
     Standing,
     Unguarded,
 )
-from preflight.sources.flaws.facts import Flaws, Returned, TupleLoop
+from preflight.sources.flaws.facts import Returned
+from preflight.sources.flaws.find import of_all
 from preflight.sources.flaws.tuples import file_called
 from preflight.sources.mentions import function_of, is_of, stem_of, trains, which_comes
 from preflight.syntax.facts import ModelCopy
 from preflight.syntax.listing import is_test
 from preflight.syntax.outcomes import Defaults
+from preflight.syntax.reached import Unnamed
 from preflight.syntax.surroundings import launchers_in
 from preflight.values.names import shown
 
@@ -62,6 +64,9 @@ class JobSources:
     come_to: dict[str, frozenset[ReadAt]] = field(default_factory=dict)
     """The reads that each of several scripts comes to, where that matters."""
 
+    unnamed: tuple[Unnamed, ...] = ()
+    """Of the file of a factory, what neither that nor the file itself comes to."""
+
     model_copy: ModelCopy | None = None
     names: Sequence[str] = ()
     """Of all files, also those that hold nothing."""
@@ -87,9 +92,14 @@ class JobSources:
         if not self.is_folder or not any(launcher_of(one.variable) in _STOP for one in shared):
             return []
         scripts = [name for name, one in self.files.items() if one.is_script]
-        found = [name for name in scripts if trains(name)] or scripts
-        others = (one for one in self.names if one not in scripts and not is_test(one))
+        found = [*self.perhaps(), *([name for name in scripts if trains(name)] or scripts)]
+        others = (one for one in self.names if one not in (*scripts, *found) and not is_test(one))
         return found[:_MOST_STARTS] if len(found) > 1 or not any(map(trains, others)) else []
+
+    def perhaps(self) -> list[str]:
+        """Name the files of a folder that may be started, by their names, and have no guard."""
+        is_asked = self.is_folder and any(self._needed())
+        return [name for name, one in self.files.items() if is_asked and one.is_script is None]
 
     def looped_over(self) -> list[str]:
         """Name the files in which stands what a loop of another file goes over."""
@@ -131,7 +141,7 @@ class JobSources:
             reads=tuple(self._judged()),
             unreadable=(*unreadable, *more),
             is_folder=self.is_folder,
-            scripts=sum(one.is_script for one in files) if self.is_folder else 0,
+            scripts=sum(one.is_script is True for one in files) if self.is_folder else 0,
             entries=tuple(self._entries()) if self.is_folder else (),
             implied=self.implied,
             unguarded=tuple(one for one in unguarded if one is not None),
@@ -143,32 +153,10 @@ class JobSources:
             drawn_once=draws.get("once"),
             model_copy=self.model_copy,
             zstd=draws.get("zstd"),
-            flaws=self._flaws(),
+            flaws=of_all([one.flaws for one in files], self.names, self.returned),
             loops=tuple(loop for one in files for loop in one.loops),
             in_allocation="SLURM_JOB_ID" in self.environment,
         )
-
-    def _flaws(self) -> Flaws:
-        """Give those of all files; a function that a loop calls may stand in another of them."""
-        each = [one.flaws for one in self.files.values()]
-        return Flaws(
-            unbound=tuple(found for one in each for found in one.unbound),
-            jumps=tuple(found for one in each for found in one.jumps),
-            loops=tuple(found for one in each for found in self._come_to(one.loops)),
-            waits=tuple(found for one in each for found in one.waits),
-            orders=tuple(found for one in each for found in one.orders),
-        )
-
-    def _come_to(self, loops: Sequence[TupleLoop]) -> Iterator[TupleLoop]:
-        """Give loops over one tuple; what they call may stand in another file that was read."""
-        for one in loops:
-            if one.defined:
-                yield one
-                continue
-            functions = self.returned.get(file_called(one, self.names) or "", {})
-            told = functions.get(one.function)
-            if told is not None and told.size == one.size:
-                yield one._replace(defined=f"{told.file}:{told.line}", scalar=told.scalar)
 
     def _set_by_sources(self) -> frozenset[str] | None:
         """Give the variables that sources may set; None: any."""
@@ -214,16 +202,22 @@ class JobSources:
         for name, value in each:
             defaults.values.setdefault(name, []).append(value)
         entries = self._entries() if self.is_folder else []
+        sure = [one for one in self.perhaps() if not self._is_imported(one)]
         for read in self._reads():
             off = _by_itself(read) or self._why_off(read, defaults)
             is_script = self.files[read.file].is_script
             script = read.file if is_script else which_comes(read, entries, self.come_to)
-            if not self.is_folder or entries == [read.file] or script is None:
+            at = ReadAt(read.file, read.line)
+            is_sure = read.file in sure or any(at in self.come_to.get(one, ()) for one in sure)
+            if not self.is_folder or entries == [read.file] or script is None or is_sure:
                 yield replace(read, off=off)
             else:
                 yield replace(read, off=off, of_several=True, of_script=script)
 
     def _why_off(self, read: EnvironmentRead, defaults: Defaults) -> str | None:
+        for one in self.unnamed:
+            if one.first <= read.line <= one.last:
+                return f"nothing that was named calls {shown(one.name)}()"
         off = self._standing_off(read.stands, read.file, defaults)
         function = function_of(read)
         if off is not None or function is None:
@@ -267,12 +261,16 @@ class JobSources:
     def _entries(self) -> list[str]:
         """Name the scripts of a folder that may be started: those that train, by their names.
 
-        Where there is none of these, all that no other file imports.
+        Where there is none of these, all that no other file imports; those that train without a
+        guard come first.
         """
         scripts = [name for name, one in self.files.items() if one.is_script]
-        return [name for name in scripts if trains(name)] or [
-            name for name in scripts if not self._is_imported(name)
-        ]
+        named = [name for name in scripts if trains(name)]
+        each = (
+            [name for name in those if not self._is_imported(name)]
+            for those in (self.perhaps(), scripts)
+        )
+        return named or next(filter(None, each), [])
 
     def _is_imported(self, file: str) -> bool:
         return any(

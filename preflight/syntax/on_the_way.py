@@ -9,14 +9,12 @@ from typing import NamedTuple
 
 from preflight.syntax.modules import Modules, dotted_of, places_of_job
 from preflight.syntax.path_expressions import path_of
-from preflight.syntax.running import last_name, text_of
+from preflight.syntax.path_of_modules import added_to_path
+from preflight.syntax.running import text_of
 from preflight.syntax.scopes import Module
 from preflight.syntax.surroundings import called, walk
 
 _RUNS = frozenset({"import_module", "__import__", "run_path", "run_module"})
-
-# What adds to sys.path, and which argument says where.
-_ADDS = {"insert": 1, "append": 0}
 
 
 class OnTheWay(NamedTuple):
@@ -52,7 +50,7 @@ def on_the_way(path: str, root: str, alive: Callable[[], None] = lambda: None) -
     while waiting:
         module = waiting.pop()
         alive()
-        if modules.look_in(_added_to_path(module, home)) and module is not named:
+        if modules.look_in(added_to_path(module, home)) and module is not named:
             waiting.extend(one for one in found.values() if one is not module)
         for node, is_later in _imports(module, is_entry=module.file in started):
             sooner = module.file in at_once and not is_later
@@ -128,34 +126,3 @@ def _is_started(call: ast.Call) -> bool:
     said = {one.arg: one.value for one in call.keywords}
     name = said.get("run_name") or (call.args[2] if len(call.args) > 2 else None)
     return called(call).startswith("run_") and text_of(name) == "__main__"
-
-
-def _added_to_path(module: Module, home: str) -> Iterator[str]:
-    """Give the folders that a source adds to sys.path, where they are written out and there."""
-    if not any("sys" in line and "path" in line for line in module.parsed.lines):
-        return
-    for added in (one for node in ast.walk(module.parsed.tree) for one in _adds(node)):
-        path = path_of(added, module, home)
-        for folder in (home, os.path.dirname(module.path)) if path is not None else ():
-            full = os.path.normpath(os.path.join(folder, path or "\0"))
-            if os.path.isdir(full) and "site-packages" not in full:
-                yield full
-
-
-def _adds(node: ast.AST) -> Iterator[ast.expr]:
-    """Give what a node adds: `sys.path.append(x)`, `sys.path += [x]`, `sys.path[:0] = [x]`."""
-    if isinstance(node, ast.Call):
-        name, of_path = called(node), last_name(getattr(node.func, "value", node)) == "path"
-        if of_path and name in _ADDS:
-            yield from node.args[_ADDS[name] :][:1]
-        if not (of_path and name == "extend"):
-            return
-    elif not isinstance(node, (ast.Assign, ast.AugAssign)):
-        return
-    else:
-        target = node.targets[0] if isinstance(node, ast.Assign) else node.target
-        target = target.value if isinstance(target, ast.Subscript) else target
-        if not isinstance(target, ast.Attribute) or ast.unparse(target) != "sys.path":
-            return
-    for one in ast.walk(node):
-        yield from one.elts if isinstance(one, (ast.List, ast.Tuple)) else ()

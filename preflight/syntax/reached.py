@@ -7,6 +7,7 @@ class does. Whoever stands behind a test may be come to or not, and does not cou
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -18,6 +19,10 @@ from preflight.syntax.surroundings import Around, walk
 
 # Methods that those call who are handed the object: Python itself, and trainers.
 _HOOKS = frozenset({"setup", "prepare_data", "train_dataloader", "val_dataloader"})
+
+
+_DEFINES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+_WORD = re.compile(r"[^\W\d]\w*")
 
 
 class _Place(NamedTuple):
@@ -87,6 +92,36 @@ def reached(each: Iterable[tuple[str, Parsed]], entry: str, way: OnTheWay) -> Re
     for file, parsed in each:
         found.read(file, parsed)
     return found
+
+
+class Unnamed(NamedTuple):
+    """A function or class of which nothing speaks that runs."""
+
+    name: str
+    first: int
+    last: int
+    """Its lines."""
+
+
+def unnamed(parsed: Parsed, called: Iterable[str]) -> Iterator[Unnamed]:
+    """Give what of a file nothing comes to that is called, or that runs when it is imported.
+
+    Whoever is in doubt is believed: any word counts that could be a name, also in a text; and a
+    decorator, or the class that one inherits from, may hand it on.
+    """
+    spoken = [set(map(str, called))]
+    plain: dict[str, list[tuple[Unnamed, set[str]]]] = {}
+    for node in parsed.tree.body:
+        first, last = node.lineno, node.end_lineno or node.lineno
+        words = set(_WORD.findall("\n".join(parsed.lines[first - 1 : last])))
+        if isinstance(node, _DEFINES) and not (node.decorator_list or getattr(node, "bases", None)):
+            plain.setdefault(node.name, []).append((Unnamed(node.name, first, last), words))
+        else:
+            spoken.append(words)
+    while spoken:
+        those = [plain.pop(word) for word in spoken.pop() if word in plain]
+        spoken += (words for each in those for _, words in each)
+    yield from (one for each in plain.values() for one, _ in each)
 
 
 def _is_sure(around: Around, *, as_main: bool) -> bool:

@@ -32,6 +32,9 @@ class Source(PathTarget):
     implied: bool = False
     """Whether nobody named it: it holds a loader or a model that was named."""
 
+    holds: tuple[str, ...] = field(default=(), compare=False)
+    """What of it was named, then."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaptionRule:

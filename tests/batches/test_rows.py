@@ -16,6 +16,14 @@ BATCHES = {
     "a dict": ({"x": torch.zeros(5, 3), "names": ["a"] * 5}, 5),
     "pictures": ([IMAGE, IMAGE, IMAGE], 3),
     "samples that nobody put together": ([(IMAGE, "a cat"), (IMAGE, "a dog")], 2),
+    "samples of a tensor and a text": ([(torch.zeros(3, 8, 8), "a cat")] * 4, 4),
+    "samples of tensors": ([(torch.zeros(3, 8, 8), torch.zeros(3))] * 4, 4),
+    "samples as lists": ([[torch.zeros(3, 8, 8), 7]] * 4, 4),
+    "samples as dicts": ([{"__key__": "0", "jpg": torch.zeros(3, 8, 8)}] * 4, 4),
+    "a list of columns": ([[IMAGE] * 4, ["a cat"] * 4], 4),
+    "dicts of columns": (({"x": torch.zeros(4, 3)}, {"y": torch.zeros(4), "n": ["a"] * 4}), 4),
+    "dicts of columns of one name": (({"x": torch.zeros(4, 3)}, {"x": torch.zeros(4)}), 4),
+    "a tuple of columns": (((torch.zeros(4),) * 4, (torch.ones(4),) * 4), 4),
     "texts": (["a cat", "a dog"], 2),
     "a picture and its caption": ((IMAGE, "a cat"), None),
     "one tensor and its caption": ((torch.zeros(3, 8, 8), "a cat"), None),
@@ -26,3 +34,17 @@ BATCHES = {
 @pytest.mark.parametrize(("batch", "samples"), BATCHES.values(), ids=BATCHES)
 def test_samples_are_counted_where_a_batch_tells(batch: object, samples: int | None) -> None:
     assert count(batch) == samples
+
+
+TOLD = {
+    "samples as dicts of tensors": ([{"x": torch.zeros(3, 8)}] * 4, 4),
+    "samples as lists of tensors": ([[torch.zeros(3, 8), torch.zeros(3)]] * 4, 4),
+    "tokens": ([[1, 2, 3]] * 4, 4),
+    "columns as tuples": ([(torch.zeros(3),) * 4, (torch.ones(3),) * 4], 4),
+    "a last one of samples": ([(torch.zeros(3, 8), torch.zeros(3))] * 2, 2),
+}
+
+
+@pytest.mark.parametrize(("batch", "samples"), TOLD.values(), ids=TOLD)
+def test_they_are_counted_where_the_size_of_a_full_batch_tells(batch: object, samples: int) -> None:
+    assert count(batch, 4) == samples

@@ -186,12 +186,20 @@ def loaders_in(report: Report) -> list[str]:
     return sorted(str((one.evidence or {})["loader"]) for one in found)
 
 
+def number_of_loaders(report: Report) -> tuple[int, int]:
+    """Give how many loaders a report says that it is for, and of how many."""
+    (one,) = (one for one in report.coverage if one.part == "loader")
+    assert one.seen.startswith(f"{one.looked_at} loader")
+    return one.looked_at, one.of
+
+
 @pytest.mark.parametrize("name", LOADERS)
 def test_each_loader_in_it_is_looked_at(name: str, seen: Callable[[str], Report]) -> None:
     report = seen(f"train:{name}")
 
     assert loaders_in(report) == [f"train:{name}{part}" for part in LOADERS[name]]
     assert report.verdict == "go"
+    assert number_of_loaders(report) == (len(LOADERS[name]),) * 2
 
 
 @pytest.mark.parametrize(
@@ -270,6 +278,7 @@ def test_a_live_holder_is_taken_apart_as_on_the_command_line(
 
     assert report.verdict == "go"
     assert list(dict.fromkeys(seen)) == [f"loader{part}" for part in LOADERS[name]]
+    assert number_of_loaders(report) == (len(LOADERS[name]),) * 2
 
 
 def test_a_live_holder_that_asks_its_trainer_cannot_be_judged(

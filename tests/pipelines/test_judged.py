@@ -140,11 +140,11 @@ def _beside(field: str, *contents: bytes) -> bytes:
     return tarred(sorted([*good().items(), *more]))
 
 
-def _array() -> bytes:
+def _array(rows: int = 2) -> bytes:
     import numpy as np
 
     stream = io.BytesIO()
-    np.save(stream, np.zeros((2, 3)))
+    np.save(stream, np.zeros((rows, 3)))
     return stream.getvalue()
 
 
@@ -154,6 +154,7 @@ RECORDS = {
     "a class": ("cls", b" 7\n", b"dog"),
     "a number": ("id", b"1_000", b"1.5"),
     "an array": ("npy", _array(), _array()[:-8]),
+    "an array of more than 1 MiB": ("npy", _array(50_000), _array(50_000)[:-8]),
     "no array": ("npy", _array(), b"PK\3\4"),
 }
 
@@ -210,3 +211,28 @@ def test_what_the_loader_does_not_take_is_no_fault_of_the_data(tmp_path: Path) -
         "no folder": "warning",
         "left behind at the end": "warning",
     }
+
+
+@pytest.mark.parametrize(
+    ("field", "content", "read_by", "told"),
+    [
+        ("npz", b"PK", "drawn", "12 .npz fields were"),
+        ("json", b'"' + bytes(1 << 20) + b'"', "drawn", "12 .json fields were"),
+        ("json", b"{}", "drawn", ""),
+        ("npz", b"PK", "images_alone", ""),
+        ("pkl", b"\x80\4N.", "images", ""),
+    ],
+    ids=["arrays", "large", "read here", "not decoded", "run to its end"],
+)
+def test_what_decode_loads_and_nobody_has_read_is_said_not_to_be_looked_at(
+    tmp_path: Path, field: str, content: bytes, read_by: str, told: str
+) -> None:
+    (tmp_path / "0.tar").write_bytes(_beside(field, content))
+    factory = f"def make():\n    return {read_by}({str(tmp_path)!r})\n"
+    (tmp_path / "train.py").write_text(f"{SOURCE}\n\n{factory}", encoding="utf-8")
+
+    report = preflight.run("train:make", folder=str(tmp_path), budget=4)
+
+    said = [one for one in report.reasons if "only the job itself loads" in one]
+    assert [one[: len(told)] for one in said] == ([told] if told else [])
+    assert report.complete is not bool(told)

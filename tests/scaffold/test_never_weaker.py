@@ -71,9 +71,12 @@ def never_less(folder: Path) -> None:
     assert len(set(shards)) == len(shards), "a shard of two data sets is told twice"
 
 
-def test_what_nobody_reads_is_told_after_it_too(tmp_path: Path) -> None:
-    put(tmp_path, "shards/0.tar", content=tarred(samples(2)))
-    put(tmp_path, "train.py", content=b"import torch\n")
+@pytest.mark.parametrize("code", [True, False], ids=["beside sources", "beside none"])
+@pytest.mark.parametrize("at", ["shards/0.tar", "0.tar"])
+def test_what_nobody_reads_is_told_after_it_too(tmp_path: Path, at: str, *, code: bool) -> None:
+    put(tmp_path, at, content=tarred(samples(2)))
+    if code:
+        put(tmp_path, "train.py", content=b"import torch\n")
     put(tmp_path, "tokens/train.bin", "table/all.parquet", content=bytes(range(256)) * 9)
     before = preflight.run(folder=str(tmp_path))
 
@@ -82,6 +85,15 @@ def test_what_nobody_reads_is_told_after_it_too(tmp_path: Path) -> None:
     (told,) = (one for one in before.coverage if one.part == "data")
     assert told.unread == {".bin": 1, ".parquet": 1}
     assert told in preflight.run(folder=str(tmp_path)).coverage
+
+
+def test_what_lies_beside_settings_that_name_data_elsewhere_is_not_the_jobs(tmp_path: Path) -> None:
+    put(tmp_path, "away/0.tar", content=tarred(samples(2)))
+    put(tmp_path, "job/train.bin", content=bytes(range(256)) * 9)
+    settings = tmp_path / "job/preflight.toml"
+    settings.write_text('[[data]]\nshards = "../away/{0..0}.tar"\n', encoding="utf-8")
+
+    assert preflight.run(folder=str(tmp_path / "job")).coverage[0].unread == {}
 
 
 @pytest.mark.parametrize("settings", [True, False], ids=["as it is", "without its settings"])

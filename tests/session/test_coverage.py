@@ -174,6 +174,23 @@ def test_images_outside_a_sample_are_counted_in_the_first_line(tmp_path: Path) -
     assert "for 2 of 8 images" in first_line(report)
 
 
+def test_each_word_has_its_share_of_a_sample_as_the_first_line_has_it(tmp_path: Path) -> None:
+    """Also where all that is left out of one word was looked at for another."""
+    for number in range(8):
+        put(tmp_path / "photos", f"{number}.png", content=PARTS[0][1])
+    shards(tmp_path / "data")
+
+    report = run(tmp_path, "photos", "data", "data/000.tar", "data/001.tar", sample="25%")
+
+    assert "for 2 of 8 images and " in first_line(report)
+    said = {one.word: one.text.split(",")[0] for one in report.targets}
+    assert said["photos"] == "2 of 8 images"
+    of_words = (said[one] for one in ("data/000.tar", "data/001.tar"))
+    assert set(of_words) == {"1 shard"}
+    assert said["data"].endswith("of 4 shards")
+    assert f"and {said['data']} (" in first_line(report)
+
+
 # --- what is no GO --------------------------------------------------------------------------------
 
 

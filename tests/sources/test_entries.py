@@ -171,6 +171,59 @@ def test_what_the_one_script_does_not_come_to_is_no_error(
     assert [*severities(looked(tmp_path)).values()] == [wanted]
 
 
+@pytest.mark.parametrize(
+    ("train", "core"),
+    [(f"import os\n{READS}\n", "x = 1\n"), ("from core import boot\nboot()\n", BOOT)],
+    ids=["itself", "what it imports"],
+)
+def test_what_trains_without_a_guard_is_what_is_started_beside_scripts_that_do_not(
+    tmp_path: Path, train: str, core: str
+) -> None:
+    (tmp_path / "train.py").write_text(train, encoding="utf-8")
+    (tmp_path / "core.py").write_text(core, encoding="utf-8")
+    script(tmp_path, "sample.py", 'print(os.environ["SLURM_PROCID"])')
+    script(tmp_path, "convert.py")
+    end = subprocess.run(
+        [sys.executable, "train.py"], cwd=tmp_path, capture_output=True, check=False
+    )
+
+    report = looked(tmp_path)
+
+    assert end.returncode == 1
+    (alone,) = severities(looked(tmp_path, "source=train.py")).items()
+    assert alone[1] == "error"
+    assert severities(report) == dict((alone, ("sample.py", "note")))
+    assert said(report).startswith("Of 3 scripts with a main guard or a name of training, train.py")
+    assert severities(looked(tmp_path)) == severities(report)  # as the ledger has it
+
+
+@pytest.mark.parametrize(
+    "train", ["def train(): ...\n", "import os\nprint(os.sep)\n"], ids=["defines", "imported"]
+)
+def test_a_module_that_is_called_as_training_is_and_that_others_import_is_not_started(
+    tmp_path: Path, train: str
+) -> None:
+    (tmp_path / "pack").mkdir()
+    (tmp_path / "pack/train.py").write_text(train, encoding="utf-8")
+    script(tmp_path, "run.py", READS, "from pack.train import train")
+    script(tmp_path, "sample.py")
+
+    report = looked(tmp_path)
+
+    assert severities(report) == {"run.py": "warning"}
+    assert "or a name" not in said(report)
+
+
+@pytest.mark.parametrize("word", ["source=.", "source=train.py"])
+def test_a_function_that_a_script_without_a_guard_does_not_call_is_a_note(
+    tmp_path: Path, word: str
+) -> None:
+    (tmp_path / "shared.py").write_text(SHARED)
+    (tmp_path / "train.py").write_text("import shared\nprint(shared)\n")
+
+    assert severities(looked(tmp_path, word)) == {"shared.py": "note"}
+
+
 def test_what_none_of_several_scripts_comes_to_is_no_error(tmp_path: Path) -> None:
     (tmp_path / "core.py").write_text(f"import os\n\n{READS}\n", encoding="utf-8")
     for name in ("train_b.py", "train_c.py"):
@@ -271,3 +324,41 @@ def test_what_stops_the_job_is_told_beside_the_words_to_type(tmp_path: Path) -> 
 
     assert report.verdict == "no-go"
     assert "preflight run train.py" in str(report)
+
+
+FACTORY = """
+import os
+
+
+def rank(): return int(os.environ["SLURM_LOCALID"])
+
+
+{more}
+
+
+def make_loader(): return {made}
+"""
+
+
+@pytest.mark.parametrize(
+    ("more", "made", "wanted"),
+    [
+        ("", "[1]", "note"),
+        ("def boot(): return rank()", "[2]", "note"),
+        ("class Boot:\n    def __init__(self): self.rank = rank()", "[3]", "note"),
+        ("def boot(): return rank()", "[boot]", "error"),
+        ("", 'globals()["rank"] and [4]', "error"),
+        ("class Boot(dict):\n    def __init__(self): self.rank = rank()", "[5]", "error"),
+        ("@at_start\ndef boot(): return rank()", "[6]", "error"),
+        ("def main(): rank()\n\nif __name__ == '__main__': main()", "[7]", "error"),
+    ],
+)
+def test_what_neither_a_factory_nor_its_file_comes_to_is_a_note(
+    tmp_path: Path, more: str, made: str, wanted: str
+) -> None:
+    """Also where others of its file do, as long as nobody named these."""
+    source = FACTORY.format(more=more, made=made) + "def of_ranks(): return [rank()]\n"
+    (tmp_path / "data.py").write_text(source)
+
+    assert severities(looked(tmp_path, "data:make_loader")) == {"data.py": wanted}
+    assert severities(looked(tmp_path, "data.py:of_ranks")) == {"data.py": "error"}

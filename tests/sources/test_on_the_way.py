@@ -54,7 +54,8 @@ NOT_FOLLOWED = {
     },
     "put on the path and elsewhere": {
         "train.py": 'import sys\nsys.path.insert(0, folder)\nsys.path.append("none")\nimport lib\n'
-        'path = ["code"]\nself.path += ["code"]\nsys.path.remove("code")\n',
+        'path = ["code"]\nself.path += ["code"]\nsys.path.remove("code")\n'
+        'import other as s\ns.path.append("code")\nfor one in ("code",): one.path.append(one)\n',
         "code/lib.py": READS,
     },
     "run by its path, under the guard of a script": {
@@ -153,6 +154,28 @@ FOLLOWED = {
     },
     "from a folder in the path's first place": {
         "train.py": 'import sys\nsys.path[:0] = ["a"]\nimport lib\n',
+        "a/lib.py": READS,
+    },
+    "from a folder on the path by another name of sys": {
+        "train.py": 'import sys as s\ns.path.insert(0, "a")\ns.path += ["none"]\nimport lib\n',
+        "a/lib.py": READS,
+    },
+    "from a folder on a path that was imported": {
+        "train.py": 'from sys import path as where\nwhere.append("a")\nimport lib\n',
+        "a/lib.py": READS,
+    },
+    "from one of the folders of a loop": {
+        "train.py": 'import os, sys\nfor one in ("none", "a"):\n'
+        "    sys.path.append(os.path.join(os.getcwd(), one))\nimport lib\n",
+        "a/lib.py": READS,
+    },
+    "from one of the folders of a list": {
+        "train.py": 'import sys\nPLACES = ["none", "a"]\n'
+        'sys.path.extend(f"./{one}" for one in PLACES)\nimport lib\n',
+        "a/lib.py": READS,
+    },
+    "from a folder of site": {
+        "train.py": 'import site\nsite.addsitedir("a")\nimport lib\n',
         "a/lib.py": READS,
     },
     "from a folder that an import puts on the path": {

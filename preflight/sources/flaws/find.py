@@ -1,17 +1,17 @@
-"""Finds all of them in one file."""
+"""Finds all of them in one file, and puts together those of many."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from preflight.sources.flaws.bodies import Body, is_try
 from preflight.sources.flaws.busy import busy_waits
-from preflight.sources.flaws.facts import Flaws
+from preflight.sources.flaws.facts import Flaws, Returned, TupleLoop
 from preflight.sources.flaws.jumps import jumps
 from preflight.sources.flaws.orders import unstable_orders
 from preflight.sources.flaws.threads import threads_in
-from preflight.sources.flaws.tuples import imports_in, returned_in, tuple_loops
+from preflight.sources.flaws.tuples import file_called, imports_in, returned_in, tuple_loops
 from preflight.sources.flaws.unbound import unbound_reads
 from preflight.sources.flaws.words import Signs
 from preflight.syntax.listing import is_test
@@ -64,3 +64,37 @@ def flaws_in(parsed: Parsed, every: Sequence[Body], file: str, signs: Signs) -> 
 def _with(every: Sequence[Body], kind: type[ast.AST], *, wanted: bool) -> list[Body]:
     """Give the bodies that hold something of this kind."""
     return [one for one in every if wanted and any(isinstance(node, kind) for node in one.nodes)]
+
+
+def of_all(
+    each: Sequence[Flaws], names: Sequence[str], returned: Mapping[str, Mapping[str, Returned]]
+) -> Flaws:
+    """Put together those of all files; a function that a loop calls may stand in another of them.
+
+    Args:
+        each: what is wrong with each file.
+        names: of all files, also those that hold nothing.
+        returned: what functions give, by file and name, where loops of other files call them.
+    """
+    return Flaws(
+        unbound=tuple(found for one in each for found in one.unbound),
+        jumps=tuple(found for one in each for found in one.jumps),
+        loops=tuple(found for one in each for found in _come_to(one.loops, names, returned)),
+        waits=tuple(found for one in each for found in one.waits),
+        orders=tuple(found for one in each for found in one.orders),
+    )
+
+
+def _come_to(
+    loops: Sequence[TupleLoop],
+    names: Sequence[str],
+    returned: Mapping[str, Mapping[str, Returned]],
+) -> Iterator[TupleLoop]:
+    """Give loops over one tuple; what they call may stand in another file that was read."""
+    for one in loops:
+        if one.defined:
+            yield one
+            continue
+        told = returned.get(file_called(one, names) or "", {}).get(one.function)
+        if told is not None and told.size == one.size:
+            yield one._replace(defined=f"{told.file}:{told.line}", scalar=told.scalar)

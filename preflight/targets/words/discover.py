@@ -22,6 +22,7 @@ from preflight.targets.targets import (
     Folder,
     Host,
     Script,
+    Shard,
     Source,
 )
 from preflight.targets.told_once import told_once
@@ -128,20 +129,30 @@ def _around(folder: str) -> Iterator[Target]:
 def _unread(
     words: tuple[str, ...], job: Job, folder: str, targets: Iterable[Target]
 ) -> Iterator[Unread]:
-    """Count in each folder that was named, and lies in no other one; or in what is around."""
+    """Count in each folder that was named, and lies in no other one; or in what is around.
+
+    Settings that name files of the job's own folder stand for what is around, as `init` does it.
+    """
     named = [(place, "=" not in word) for word in words for place in folder_in(word, folder)]
     if not words:
         paths = [one.path for one in job.data if one.path is not None]
         paths += [one.path for one in job.cache]
         paths += [one.path for one in job.source]
+        files = (one for one in targets if isinstance(one, (Shard, Folder, CacheFolder)))
+        paths += [""] if any(_lies_in(one.path, job.root) for one in files) else []
         named = [(os.path.join(job.root, one), False) for one in paths]
         if not (job.data or job.cache or job.loader or job.model or job.script):
             named = [(folder, True)]
     met: list[str] = []
     for place, of_any_kind in sorted((os.path.normpath(path), kind) for path, kind in named):
-        if not any(os.path.join(place, "").startswith(os.path.join(one, "")) for one in met):
+        if not any(_lies_in(place, one) for one in met):
             met.append(place)
             yield unread_in(place, targets, job.root, of_any_kind=of_any_kind)
+
+
+def _lies_in(path: str, folder: str) -> bool:
+    below = os.path.join(os.path.normpath(folder), "")
+    return os.path.join(os.path.normpath(path), "").startswith(below)
 
 
 def _sources_of(targets: Iterable[Target]) -> Iterator[Source]:
@@ -149,16 +160,19 @@ def _sources_of(targets: Iterable[Target]) -> Iterator[Source]:
 
     A script that is run is read as if it was named to be read, too.
     """
+    holds: dict[str, list[str]] = {}
     for target in targets:
         if isinstance(target, Built) and (spec := parse_spec(target.spec)) is not None:
             path = source_of(spec, target.folder or "")
             if path is not None:
-                yield Source(path=path, implied=True)
+                holds.setdefault(path, []).append(spec.name)
         elif isinstance(target, Script):
             named = Spec(file=target.path, module=target.module, name="")
             path = source_of(named, target.folder or "")
             if path is not None:
                 yield Source(path=path)
+    for path, names in holds.items():
+        yield Source(path=path, implied=True, holds=tuple(names))
 
 
 def _name_around(target: Target, root: str) -> str:
