@@ -268,8 +268,9 @@ class _Looked:
             self._spoil()
 
     def _read_record(self, member: Member) -> None:
-        window = self._window(member)
-        if member.size <= LONGEST and is_refused(_field(member.name), window.at, member.size):
+        if member.size > LONGEST:
+            return
+        if is_refused(_field(member.name), self._window(member).at, member.size):
             self._spoil()
 
     def _window(self, member: Member) -> Window:
