@@ -19,10 +19,13 @@ from preflight.users_code.lacking import chain, lacking
 from preflight.users_code.shadowing import Shadow
 from preflight.users_code.unfound import unfound
 from preflight.values.names import name_of
+from preflight.values.own_files import is_our_line
 
 
 class RaisedError(Exception):
     """The user's code raised while a target was made."""
+
+    of_job = True
 
     def __init__(self, step: str, error: BaseException) -> None:
         super().__init__(step)
@@ -38,6 +41,8 @@ def blaming(step: str) -> Iterator[None]:
     except (CannotLookError, MistypedError):
         raise
     except BaseException as error:
+        if is_our_line(error):
+            raise
         raise RaisedError(step, error) from error
 
 
