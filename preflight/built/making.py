@@ -26,6 +26,7 @@ from preflight.users_code.importing import (
 )
 from preflight.users_code.lacking import sees_gpu
 from preflight.values.code_name import Spec, Step, parse_pick, parse_spec, write_pick
+from preflight.values.names import nearest
 from preflight.values.own_files import passes_on
 from preflight.values.wire import from_exact, from_wire
 
@@ -127,10 +128,8 @@ def attribute(module: ModuleType, spec: Spec) -> object:
 
 
 def _no_such_name(module: ModuleType, spec: Spec) -> str:
-    import difflib
-
-    near = difflib.get_close_matches(spec.name, vars(module), n=1)
-    hint = f"; did you mean {near[0]}?" if near else ""
+    near = nearest(spec.name, vars(module))
+    hint = f"; did you mean {near}?" if near else ""
     return f"{spec.home} has no {spec.name}{hint}"
 
 
