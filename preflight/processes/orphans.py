@@ -72,6 +72,23 @@ def descendants(root: int) -> list[int]:
     return found
 
 
+def orphaned_since(when: float) -> list[int]:
+    """Give processes of this user that were started since then, and that have lost their parent.
+
+    Where nobody adopts what the job leaves, these may be of it; by the clock of `time.time`.
+    """
+    import psutil
+
+    found = []
+    for one in psutil.process_iter(["ppid", "create_time", "uids", "status"]):
+        seen = one.info
+        mine = seen["uids"] is not None and seen["uids"].real == os.getuid()
+        is_new = mine and seen["ppid"] == 1 and seen["create_time"] >= when
+        if is_new and seen["status"] != psutil.STATUS_ZOMBIE:
+            found.append(int(one.pid))
+    return found
+
+
 def end(look: Callable[[], Iterable[int]]) -> list[int]:
     """End all processes that are found, until none is; give those that cannot be ended.
 

@@ -47,6 +47,9 @@ _POLL = 0.05
 # How often it is asked what it has below it, in seconds, where nobody else would adopt that.
 _APART = 0.5
 
+# How exact the time is that the system gives of a process's start, in seconds.
+_COARSE = 0.02
+
 # How long its reader is given between two hearings of its last lines, in seconds.
 _MOMENT = 0.005
 
@@ -171,9 +174,11 @@ class Started:
             return
         import psutil
 
+        begun = time.monotonic()
         with contextlib.suppress(psutil.Error):
             self._below |= {*psutil.Process(self.popen.pid).children(recursive=True)}
-        self._looked = time.monotonic()
+        if not self.ended:  # then it may have had others
+            self._looked = begun
 
     def drain(self, hear: Callable[[], None]) -> None:
         """Hear its last lines to their end; whoever held its pipe is gone by now.
@@ -194,6 +199,7 @@ class Started:
     def kill(self) -> None:
         """End it and everything that it started."""
         leader, left = self.popen.pid, list[int]()
+        has_died = self.ended and self.popen.returncode != 0
         if self.runs_code and not self.ended:  # nothing new comes, and what is adopted stays below
             with contextlib.suppress(OSError, AttributeError):
                 os.kill(leader, signal.SIGSTOP)
@@ -204,11 +210,19 @@ class Started:
         if self.runs_code or not hasattr(os, "killpg"):
             left += orphans.end(lambda: {*members(leader, self.token), *self._strays()})
             self.survivors = tuple(map(_named, sorted({*left} - {leader})))
+            self.survivors += self._maybe_left() if has_died else ()
         self.popen.kill()
         self.popen.wait()
         if self.popen.stdin is not None:
             with contextlib.suppress(OSError):
                 self.popen.stdin.close()
+
+    def _maybe_left(self) -> tuple[str, ...]:
+        """Name what it may have started after its last look below it: nobody can tell that."""
+        if not self.runs_code or orphans.are_adopted() or not hasattr(os, "getuid"):
+            return ()
+        since = time.time() - (time.monotonic() - self._looked) - _COARSE
+        return tuple(f"{_named(one)}, maybe" for one in orphans.orphaned_since(since))
 
     def _strays(self) -> Iterator[int]:
         yield from orphans.strays(MARK)
