@@ -16,6 +16,9 @@ from collections.abc import Callable, Iterable, Iterator
 # Of prctl(2), since Linux 3.4.
 _PR_SET_CHILD_SUBREAPER = 36
 
+# The process to which orphans go; and where `stat` tells when one was started, in ticks.
+_INIT, _STARTED = 1, 19
+
 # Looks in a row that find no process, before we believe it; and looks in all.
 _SURE, _MOST = 2, 100
 
@@ -72,21 +75,31 @@ def descendants(root: int) -> list[int]:
     return found
 
 
+def now() -> float:
+    """Give the time by the clock that tells when a process was started, in seconds."""
+    return time.clock_gettime(time.CLOCK_BOOTTIME) if sys.platform == "linux" else 0.0
+
+
 def orphaned_since(when: float) -> list[int]:
     """Give processes of this user that were started since then, and that have lost their parent.
 
-    Where nobody adopts what the job leaves, these may be of it; by the clock of `time.time`.
+    Where nobody adopts what the job leaves, these may be of it; by the clock of `now`.
     """
-    import psutil
+    if sys.platform != "linux":
+        return []
+    ticks = os.sysconf("SC_CLK_TCK")
+    return [
+        pid
+        for pid, fields in _stats()
+        if int(fields[1]) == _INIT and int(fields[_STARTED]) / ticks >= when - 1 / ticks
+        if _owner(pid) == os.getuid()
+    ]
 
-    found = []
-    for one in psutil.process_iter(["ppid", "create_time", "uids", "status"]):
-        seen = one.info
-        mine = seen["uids"] is not None and seen["uids"].real == os.getuid()
-        is_new = mine and seen["ppid"] == 1 and seen["create_time"] >= when
-        if is_new and seen["status"] != psutil.STATUS_ZOMBIE:
-            found.append(int(one.pid))
-    return found
+
+def _owner(pid: int) -> int | None:
+    with contextlib.suppress(OSError):
+        return os.stat(f"/proc/{pid}").st_uid
+    return None
 
 
 def end(look: Callable[[], Iterable[int]]) -> list[int]:
@@ -110,15 +123,20 @@ def end(look: Callable[[], Iterable[int]]) -> list[int]:
 
 def _living() -> Iterator[tuple[int, int]]:
     """Give each living process with its parent, as Linux tells of them."""
+    return ((pid, int(fields[1])) for pid, fields in _stats())
+
+
+def _stats() -> Iterator[tuple[int, list[bytes]]]:
+    """Give each living process with what `stat` tells of it behind its name."""
     with contextlib.suppress(OSError):
         for name in os.listdir("/proc"):
             if not name.isdigit():
                 continue
             with contextlib.suppress(OSError, ValueError):
                 with open(f"/proc/{name}/stat", "rb") as file:
-                    state, parent = file.read().rpartition(b")")[2].split()[:2]
-                if state not in (b"Z", b"X"):
-                    yield int(name), int(parent)
+                    fields = file.read().rpartition(b")")[2].split()
+                if fields[0] not in (b"Z", b"X"):
+                    yield int(name), fields
 
 
 def _is_marked(pid: int, mark: str) -> bool:

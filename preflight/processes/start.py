@@ -47,9 +47,6 @@ _POLL = 0.05
 # How often it is asked what it has below it, in seconds, where nobody else would adopt that.
 _APART = 0.5
 
-# How exact the time is that the system gives of a process's start, in seconds.
-_COARSE = 0.02
-
 # How long its reader is given between two hearings of its last lines, in seconds.
 _MOMENT = 0.005
 
@@ -82,6 +79,8 @@ class Started:
     """Processes that were seen below it."""
 
     _looked: float = 0.0
+    _known: float = field(default_factory=orphans.now)
+    """When its last look began that saw all of that; by their clock."""
 
     closed: bool = False
     """Whether nobody wants to hear more of it."""
@@ -174,11 +173,11 @@ class Started:
             return
         import psutil
 
-        begun = time.monotonic()
+        begun = orphans.now()
         with contextlib.suppress(psutil.Error):
             self._below |= {*psutil.Process(self.popen.pid).children(recursive=True)}
         if not self.ended:  # then it may have had others
-            self._looked = begun
+            self._looked, self._known = time.monotonic(), begun
 
     def drain(self, hear: Callable[[], None]) -> None:
         """Hear its last lines to their end; whoever held its pipe is gone by now.
@@ -219,10 +218,9 @@ class Started:
 
     def _maybe_left(self) -> tuple[str, ...]:
         """Name what it may have started after its last look below it: nobody can tell that."""
-        if not self.runs_code or orphans.are_adopted() or not hasattr(os, "getuid"):
+        if not self.runs_code or orphans.are_adopted():
             return ()
-        since = time.time() - (time.monotonic() - self._looked) - _COARSE
-        return tuple(f"{_named(one)}, maybe" for one in orphans.orphaned_since(since))
+        return tuple(f"{_named(one)}, maybe" for one in orphans.orphaned_since(self._known))
 
     def _strays(self) -> Iterator[int]:
         yield from orphans.strays(MARK)
