@@ -14,7 +14,7 @@ from preflight.kinds.asked import CannotLookError, MistypedError
 from preflight.objects.stand_in import StoodIn
 from preflight.targets.targets import Built
 from preflight.users_code.facts import Frame, Lack, MadeOnCpu, Unbuilt
-from preflight.users_code.frames import is_users, said_by, user_frames
+from preflight.users_code.frames import hidden_lines, is_users, said_by, user_frames
 from preflight.users_code.lacking import chain, lacking
 from preflight.users_code.shadowing import Shadow
 from preflight.users_code.unfound import unfound
@@ -80,7 +80,7 @@ def unbuilt(
         step=raised.step,
         error=said_by(error),
         frames=(
-            *user_frames(traceback.extract_tb(error.__traceback__), root),
+            *hidden_lines(user_frames(traceback.extract_tb(error.__traceback__), root), error),
             *_unparsed(error, root),
         ),
         lacks=lacks,

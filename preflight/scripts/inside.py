@@ -22,7 +22,7 @@ from preflight.scripts.surroundings.standard_input import keep_what_is_read
 from preflight.scripts.tracebacks import leave_us_out
 from preflight.scripts.watch import Stopped, Watch
 from preflight.secrets.frames import hidden_of
-from preflight.users_code.frames import said_by
+from preflight.users_code.frames import hidden_lines, said_by
 from preflight.values.own_files import passes_on
 from preflight.values.wire import to_brief
 
@@ -149,7 +149,7 @@ def raised(error: BaseException, watch: Watch, *, thread: str = "") -> Raised:
     said, of_worker = in_worker(error)
     return Raised(
         error=hidden_of(said or said_by(error), error),
-        frames=(*frames, *watch.own_frames(of_worker)),
+        frames=(*hidden_lines(frames, error), *watch.own_frames(of_worker)),
         while_at=watch.while_at,
         thread=thread,
         lacks=lacking(error, (watch.root, os.getcwd(), watch.folder))
