@@ -8,19 +8,20 @@ What it finds
     checkpoint with a damaged file (with --deep, also one that holds NaN or infinity), with a
     `.json` or a `.pkl` that was cut, or without a file that all others have (where there are two:
     one that is written after the model), or that its own index (`model.safetensors.index.json`)
-    names. That only states of random numbers are missing is a warning, since accelerate and
-    transformers go on without them. Of torch.distributed.checkpoint, one with parts (`.distcp`) and
-    without `.metadata`, which is written last and names all that is in them. Files of several ranks
-    and of one step are one checkpoint. The newest is that of the highest number, as trainers take
-    it; where not all are numbered alike, the one last written. Where `latest`, `last_checkpoint` or
-    `latest_checkpointed_iteration.txt` names one, newer ones that are not whole come after that;
-    that it names what is not there is told. Of a folder of several runs
-    (`runs/exp1/checkpoint-500`) each has a newest one. What lies beside several that are numbered
-    alike (`best`, `final`) is none of them, but for the `last` or `latest`; what has a name for the
-    time being (`tmp-checkpoint-500`) is passed over. The newest one that is whole is named, and
-    what is wrong with the others. Of a folder whose newest checkpoint is whole, only that is a note
-    if others are not. A folder with an index of its own is one model: here only files and tensors
-    that the index names and that are not there are told, and a `.json` that was cut.
+    names. That only states of random numbers are missing, or `training_args.bin`, is a warning,
+    since accelerate and transformers go on without them. Of torch.distributed.checkpoint, one with
+    parts (`.distcp`) and without `.metadata`, which is written last and names all that is in them.
+    Files of several ranks and of one step are one checkpoint. The newest is that of the highest
+    number, as trainers take it; where not all are numbered alike, the one last written. Where
+    `latest`, `last_checkpoint` or `latest_checkpointed_iteration.txt` names one, newer ones that
+    are not whole come after that; that it names what is not there is told. Of a folder of several
+    runs (`runs/exp1/checkpoint-500`) each has a newest one. What lies beside several that are
+    numbered alike (`best`, `final`) is none of them, but for the `last` or `latest`; what has a
+    name for the time being (`tmp-checkpoint-500`) is passed over. The newest one that is whole is
+    named, and what is wrong with the others. Of a folder whose newest checkpoint is whole, only
+    that is a note if others are not. A folder with an index of its own is one model: here only
+    files and tensors that the index names and that are not there are told, and a `.json` that was
+    cut.
 
 Why it matters
     A trainer that resumes takes the newest. It stops there, after the models were loaded, or begins
@@ -45,6 +46,9 @@ from preflight.values.names import counted, first_of, shown
 # Of accelerate, whatever raises as they are loaded; of transformers, only where there are none.
 _RANDOM = re.compile(r"(?:^|/)random_states_\d+\.pkl$")
 _RANDOM_OR_NONE = re.compile(r"(?:^|/)(?:random_states_\d+\.pkl|rng_state(?:_\d+)?\.pth)$")
+
+# Written by transformers for the record, and read by nothing that goes on.
+_RECORD = re.compile(r"(?:^|/)training_args\.bin$")
 
 
 @check(
@@ -90,12 +94,13 @@ def _severity(newest: Checkpoint) -> Severity:
 def _goes_on(one: Checkpoint) -> bool:
     """Whether only states of random numbers are missing, which trainers pass over where they are.
 
-    Of accelerate's, also what is damaged in them.
+    Of accelerate's, also what is damaged in them; and what is only for the record.
     """
     if one.absent or one.without or one.unfinished or one.astray:
         return False
-    damaged = len(one.torn) == one.damaged and all(map(_RANDOM.search, one.torn))
-    return damaged and all(map(_RANDOM_OR_NONE.search, one.lacks))
+    torn = all(_RANDOM.search(file) or _RECORD.search(file) for file in one.torn)
+    lacks = all(_RANDOM_OR_NONE.search(file) or _RECORD.search(file) for file in one.lacks)
+    return len(one.torn) == one.damaged and torn and lacks
 
 
 def _below(facts: CheckpointFacts, name: str) -> str:
@@ -128,6 +133,11 @@ def _why(newest: Checkpoint, *, is_newest: bool, alone: bool) -> str:
         )
     if alone:
         return "A job that loads it stops there, or goes on without what is missing."
+    if _goes_on(newest) and all(map(_RECORD.search, (*newest.torn, *newest.lacks))):
+        return (
+            "transformers goes on from it: it wrote these arguments for the record, and reads "
+            "them nowhere."
+        )
     if _goes_on(newest):
         return (
             "A job that goes on from the newest checkpoint does so without a word, and with other "

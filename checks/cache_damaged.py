@@ -9,8 +9,8 @@ What it finds
     torch.distributed.checkpoint (.distcp) are looked at item by item; that one is not there, ends
     too early, or is of another save, is told of .metadata. With --depth index the structure is all
     that is looked at, and the pickles of torch. In a folder of checkpoints, those that have a newer
-    one beside them are warnings: no job that goes on takes them. So are arrays that are packed with
-    gigabytes behind their end.
+    one beside them are warnings: no job that goes on takes them. So are `training_args.bin`, which
+    transformers reads nowhere, and arrays that are packed with gigabytes behind their end.
 
 Why it matters
     A job that is killed while it writes, or several ranks that write one file, leave it under its
@@ -84,6 +84,8 @@ _WEIGHTS = (
     r"(?:(?:diffusion_|open_clip_)?(?:pytorch_)?model|adapter_model|consolidated)\b.*"
     r"\.(?:safetensors|bin|pth?)$|.*-\d{5}-of-\d{5}\."
 )
+# Written by transformers for the record, and read by nothing that goes on.
+_RECORD = r"(?:^|/)training_args\.bin$"
 # Kinds of damage that a reader may also pass over.
 _MAY_PASS = frozenset({"checksum", "storage", "structure"})
 _OPENED_BY = {"torch": "torch.load", "numpy": "numpy.load", "safetensors": "safetensors"}
@@ -105,7 +107,7 @@ def cache_damaged(facts: CacheFacts, _: Job) -> Iterator[Finding]:
     damage = facts.damage
     if damage is None:
         return
-    is_milder = facts.is_older or damage.kind == "bomb"
+    is_milder = facts.is_older or damage.kind == "bomb" or re.search(_RECORD, facts.file)
     yield cache_damaged.found(
         damage.text,
         at=Location(file=facts.file),
@@ -118,6 +120,8 @@ def cache_damaged(facts: CacheFacts, _: Job) -> Iterator[Finding]:
 
 
 def _why(facts: CacheFacts, damage: Damage) -> str:
+    if re.search(_RECORD, facts.file):
+        return "transformers goes on without it; who reads the arguments of the run stops there."
     no_end = facts.format == "torch zip" and damage.kind in ("cut", "trailing")
     if no_end and 4096 < facts.size < 69_585 and not facts.file.endswith(".distcp"):
         # torch looks for the directory in steps of 4,093 bytes, and steps in front of the file.

@@ -29,6 +29,7 @@ from preflight.secrets.frames import hidden_of
 from preflight.users_code.facts import Lack
 from preflight.users_code.frames import said_by, text_of, user_frames
 from preflight.users_code.lacking import lacking
+from preflight.values.own_files import is_our_line, theirs
 from preflight.values.wire import to_wire
 
 # Batches that are drawn while that takes no longer than so many seconds.
@@ -101,11 +102,11 @@ def _drawn(
     # Of the time to the first one, most is that of workers to start, or others are made meanwhile.
     is_first_apart = starts or workers > 1
     begun = last = time.perf_counter()
-    batches: Iterator[Any] = iter(one.loader)
+    batches: Iterator[Any] = theirs(iter)(one.loader)
     held.append(batches)
     for _ in range(_MOST):
         try:
-            batch = next(batches)
+            batch = theirs(next)(batches)
         except StopIteration:
             return {"ended": "over"}
         now = time.perf_counter()
@@ -174,6 +175,8 @@ def raised(error: BaseException, root: str, folders: Sequence[str]) -> dict[str,
     A pipe ends with its worker, and torch's handler of signals may say so only now: it raises
     wherever this process is.
     """
+    if is_our_line(error):
+        raise error
     try:
         return _raised(error, root, folders)
     except RuntimeError as died:

@@ -13,6 +13,7 @@ from preflight.loaders.around import real_loader
 from preflight.loaders.starting import parts_of
 from preflight.objects.attributes import classes, own_attributes
 from preflight.objects.paths import type_name
+from preflight.values.own_files import is_our_line, passes_on
 
 # Draws of each worker. A flip of a coin comes out the same in two workers once in 2**11 cases.
 _DRAWS = 12
@@ -42,7 +43,9 @@ def _drawn(loader: Any, workers: int, seconds: float, tell: Callable[..., None])
         return {"why_not": ITERABLE}
     try:
         seen = _sequences(parts, min(workers, 2), seconds, tell)
-    except Exception as error:  # noqa: BLE001  the user's code, which no job asks for this way
+    except Exception as error:  # the user's code, which no job asks for this way
+        if is_our_line(error):
+            raise
         return {"reason": f"one sample alone cannot be drawn from it ({type(error).__name__})"}
     if seen is None:
         return {"reason": "a sample takes too long to draw it again and again"}
@@ -87,6 +90,7 @@ def _sequences(
     return first, second if len(second[0]) == len(first[0]) else None
 
 
+@passes_on
 def _an_index(parts: Any) -> Any:
     """Give an index that the loader itself would ask for."""
     batches = parts.get("batch_sampler")

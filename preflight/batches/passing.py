@@ -18,6 +18,7 @@ from preflight.loaders.epoch import batch_size_of, gives_none, length_of, never_
 from preflight.loaders.sent import resamples
 from preflight.objects.attributes import classes, own_attributes
 from preflight.objects.where import defined
+from preflight.values.own_files import theirs
 from preflight.values.wire import to_wire
 
 # Seconds after which it is judged whether an epoch will end in time.
@@ -178,7 +179,7 @@ def _epoch(
     number, total, most = 0, 0, 0
     ended, is_counted = "over", True
     tell(at=0)
-    for batch in loader:
+    for batch in theirs(iter)(loader):
         number += 1
         held = _count(batch, bounds.batch_size)
         is_counted = is_counted and held is not None

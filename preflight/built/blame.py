@@ -14,15 +14,18 @@ from preflight.kinds.asked import CannotLookError, MistypedError
 from preflight.objects.stand_in import StoodIn
 from preflight.targets.targets import Built
 from preflight.users_code.facts import Frame, Lack, MadeOnCpu, Unbuilt
-from preflight.users_code.frames import is_users, said_by, user_frames
+from preflight.users_code.frames import hidden_lines, is_users, said_by, user_frames
 from preflight.users_code.lacking import chain, lacking
 from preflight.users_code.shadowing import Shadow
 from preflight.users_code.unfound import unfound
 from preflight.values.names import name_of
+from preflight.values.own_files import is_our_line
 
 
 class RaisedError(Exception):
     """The user's code raised while a target was made."""
+
+    of_job = True
 
     def __init__(self, step: str, error: BaseException) -> None:
         super().__init__(step)
@@ -38,6 +41,8 @@ def blaming(step: str) -> Iterator[None]:
     except (CannotLookError, MistypedError):
         raise
     except BaseException as error:
+        if is_our_line(error):
+            raise
         raise RaisedError(step, error) from error
 
 
@@ -75,7 +80,7 @@ def unbuilt(
         step=raised.step,
         error=said_by(error),
         frames=(
-            *user_frames(traceback.extract_tb(error.__traceback__), root),
+            *hidden_lines(user_frames(traceback.extract_tb(error.__traceback__), root), error),
             *_unparsed(error, root),
         ),
         lacks=lacks,

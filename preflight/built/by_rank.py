@@ -24,7 +24,7 @@ from preflight.ranks.compare import Told, batches_of, order_of, raised_by
 from preflight.ranks.made_facts import NO_TIME, RankBatches, RankLost, RankOrder
 from preflight.users_code import anew
 from preflight.users_code.facts import Unbuilt
-from preflight.users_code.orders import begun, next_order, teller
+from preflight.users_code.orders import begun, next_order, teller, telling_failures
 from preflight.values.exit_status import ending
 from preflight.values.wire import from_wire, to_wire
 
@@ -136,7 +136,8 @@ class ByRank:
 def conduct() -> None:
     """Run in a fresh process: start others as fresh as this one."""
     orders, answers, told = begun()
-    _conduct(named(told["wire"], told["options"]), told, orders, answers, copies=False)
+    with telling_failures(answers):
+        _conduct(named(told["wire"], told["options"]), told, orders, answers, copies=False)
 
 
 def _conduct(

@@ -33,8 +33,9 @@ from preflight.objects.stand_in import StoodIn
 from preflight.users_code import anew
 from preflight.users_code.frames import said_by
 from preflight.users_code.importing import files_of_workers, import_torch
-from preflight.users_code.orders import begun, next_order, teller
+from preflight.users_code.orders import begun, next_order, teller, telling_failures
 from preflight.values.code_name import write_pick
+from preflight.values.own_files import is_our_line
 
 WHOLE, DRAWS, FLOW = "WholePass", "RandomDraws", "Flow"
 WANTED = ("FirstBatches", WHOLE, DRAWS, FLOW)
@@ -168,15 +169,15 @@ def main() -> None:
     """Run in a fresh process: import what is named, and draw when that is ordered."""
     orders, answers, told = begun()
     stood_in = StoodIn()
-    its = named(told["wire"], told["options"])
-    tell = teller(answers)
-    try:
-        import_torch()
-        factory = attribute(imported(its, stood_in), its.spec)
-    except BaseException as error:  # noqa: BLE001  the user's code, sys.exit too
-        tell(unmade=_unmade(error))
-    else:
-        _serve(its, factory, stood_in, orders, answers)
+    with telling_failures(answers):
+        its = named(told["wire"], told["options"])
+        try:
+            import_torch()
+            factory = attribute(imported(its, stood_in), its.spec)
+        except BaseException as error:  # noqa: BLE001  the user's code, sys.exit too
+            teller(answers)(unmade=_unmade(error))
+        else:
+            _serve(its, factory, stood_in, orders, answers)
 
 
 def _serve(
@@ -217,6 +218,8 @@ def _serve(
 
 
 def _unmade(error: BaseException) -> str:
+    if is_our_line(error):
+        raise error
     if isinstance(error, (CannotLookError, MistypedError)):
         return str(error)
     inner = error.error if isinstance(error, RaisedError) else error

@@ -18,6 +18,7 @@ from preflight.kinds.asked import CannotLookError
 from preflight.loaders import sent as loader
 from preflight.objects.attributes import own_attributes, slots
 from preflight.values.code_name import Step
+from preflight.values.own_files import passes_on
 
 Part: TypeAlias = tuple[tuple[Step, ...], object]
 """The way to a part, and the part."""
@@ -100,6 +101,7 @@ def _has_no_data(trainer: object, name: str) -> bool:
     return name == "get_eval_dataloader" and getattr(trainer, "eval_dataset", None) is None
 
 
+@passes_on
 def _call(owner: object, method: Callable[..., object], args: tuple[object, ...] = ()) -> object:
     with blaming("call"):
         try:

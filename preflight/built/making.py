@@ -26,6 +26,8 @@ from preflight.users_code.importing import (
 )
 from preflight.users_code.lacking import sees_gpu
 from preflight.values.code_name import Spec, Step, parse_pick, parse_spec, write_pick
+from preflight.values.names import nearest
+from preflight.values.own_files import passes_on
 from preflight.values.wire import from_exact, from_wire
 
 # As Python says it of a function, or of the class whose `__init__` it is.
@@ -126,13 +128,12 @@ def attribute(module: ModuleType, spec: Spec) -> object:
 
 
 def _no_such_name(module: ModuleType, spec: Spec) -> str:
-    import difflib
-
-    near = difflib.get_close_matches(spec.name, vars(module), n=1)
-    hint = f"; did you mean {near[0]}?" if near else ""
+    near = nearest(spec.name, vars(module))
+    hint = f"; did you mean {near}?" if near else ""
     return f"{spec.home} has no {spec.name}{hint}"
 
 
+@passes_on
 def _call(thing: object, built: Built) -> object:
     """Call functions, partials and classes; take everything else as it is."""
     if not (isinstance(thing, (type, functools.partial)) or inspect.isroutine(thing)):
@@ -183,6 +184,7 @@ def _last_of(built: Built) -> str:
     return built.spec.rpartition(":")[2]
 
 
+@passes_on
 def _pick(made: Any, steps: tuple[Step, ...], built: Built) -> object:
     for kind, key in steps:
         holders.ready(made)

@@ -23,7 +23,8 @@ from preflight.ranks.conditions import WAITING, list_otherwise, seed, stand_for
 from preflight.ranks.epoch_items import Wanted, told_of_epoch
 from preflight.users_code.frames import said_by, user_frames
 from preflight.users_code.importing import import_torch
-from preflight.users_code.orders import begun, next_order, teller
+from preflight.users_code.orders import begun, next_order, teller, telling_failures
+from preflight.values.own_files import is_our_line
 from preflight.values.wire import to_wire
 
 _HEARTBEAT = 0.5
@@ -52,8 +53,9 @@ def throttled(tell: Callable[..., None]) -> Callable[[], None]:
 def main() -> None:
     """Run in a fresh process: stand for a rank."""
     orders, answers, told = begun()
-    import_torch()
-    serve(named(told["wire"], told["options"]), orders, answers)
+    with telling_failures(answers):
+        import_torch()
+        serve(named(told["wire"], told["options"]), orders, answers)
 
 
 def serve(its: Named, orders: int, answers: int) -> None:
@@ -64,7 +66,9 @@ def serve(its: Named, orders: int, answers: int) -> None:
     try:
         said = stand_for(order["rank"], its.options["ranks"], its.options["nodes"])
         told = _told_by_rank(its, order, throttled(tell), said)
-    except BaseException as error:  # noqa: BLE001  the user's code, sys.exit too
+    except BaseException as error:
+        if is_our_line(error):
+            raise
         told = {"unmade": _unmade(order["rank"], error), **_cause(its, error, said)}
     tell(**told, talks=[one for one in said if one not in WAITING])
     os._exit(0)  # at once, since it may hold much

@@ -20,10 +20,20 @@ _LINES = 2
 _CRASHES = ("SIGSEGV", "SIGABRT", "SIGBUS", "SIGILL", "SIGFPE", "crashed")
 
 
+class ElsewhereError(Exception):
+    """Our own code has failed in a process that this one has started."""
+
+    def __init__(self, words: str, trace: str) -> None:
+        super().__init__(words)
+        self.trace = trace
+
+
 def in_words(error: BaseException) -> str:
     """Say which exception it was, and which lines of ours have led to it."""
     import traceback
 
+    if isinstance(error, ElsewhereError):
+        return str(error)
     kind = type(error).__name__
     text = f"{kind}: {error}" if str(error) else kind
     lines = [

@@ -289,3 +289,7 @@ def _left_by(frame: FrameType) -> str:
     code, at = frame.f_code.co_code, frame.f_lasti
     # From Python 3.13 on, a function that yields is behind that instruction already.
     return dis.opname[code[at - 2 if dis.opname[code[at]] == "RESUME" else at]]
+
+
+STANDING = (Tap.__call__, _Counted.__next__, Handler.__call__, Swallows.__call__)
+"""What stands in the place of the job's own, and calls that."""

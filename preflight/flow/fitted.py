@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from multiprocessing import process
 from typing import Any
 
-from preflight.flow.counting import Swallows, Tally, Tap
+from preflight.flow.counting import STANDING, Swallows, Tally, Tap
 from preflight.flow.facts import Passed
 from preflight.flow.pages import read
 from preflight.flow.stage import (
@@ -32,6 +32,7 @@ from preflight.pipelines.handlers import handler_of, named
 from preflight.pipelines.lines import Lines
 from preflight.pipelines.live import applied, stages_of
 from preflight.users_code.frames import is_users, own_sources
+from preflight.values.own_files import passes_on
 from preflight.values.wire import to_wire
 
 # Pipelines that stand in one another: more is nobody's loader.
@@ -40,6 +41,9 @@ _DEEPEST = 5
 # Stages of which it is known what they give.
 _UNITS = {"open": "shard", "expand": "file", "group": "sample", "batched": "batch"}
 _SAMPLES = ("unbatched", "unlisted")
+
+for _call in STANDING:  # a file that knows nothing of ours, since workers are given it by its text
+    passes_on(_call)
 
 
 @dataclass(slots=True)

@@ -45,6 +45,8 @@ class Asked(NamedTuple):
 class CannotLookError(Exception):
     """It cannot be looked at; the reason is the text."""
 
+    of_job = True
+
     def __init__(self, reason: str, *, fix: str | None = None) -> None:
         super().__init__(reason)
         self.fix = fix
@@ -52,6 +54,8 @@ class CannotLookError(Exception):
 
 class MistypedError(Exception):
     """The module or the name does not exist; the text says what was tried."""
+
+    of_job = True
 
 
 def reason_of(error: OSError) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from preflight.objects.attributes import classes, own_attributes
+from preflight.values.own_files import passes_on
 
 # Where they keep the DataLoader: accelerate's of all versions since 1.0, and Lightning Fabric's.
 _KEEPING = ("base_dataloader", "_dataloader")
@@ -66,5 +67,6 @@ class BatchSource:
         self.num_workers = 0
         self.collate_fn = None
 
+    @passes_on
     def __iter__(self) -> Iterator[Any]:
         return iter(self.dataset)

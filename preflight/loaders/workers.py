@@ -21,6 +21,7 @@ from json import dumps, loads
 from multiprocessing import connection
 from typing import Any
 
+from preflight.findings.our_failures import ElsewhereError
 from preflight.loaders.left_alone import as_if_nothing_was_started
 from preflight.objects.sending import arrival
 from preflight.objects.sending.pickle_trial import Enough
@@ -117,12 +118,19 @@ class Worker:
         self.post(dumps(order).encode())
 
     def reply(self, since: float) -> dict[str, Any] | None:
-        """Wait for an answer, for which it has had time since then; None where it is lost."""
+        """Wait for an answer, for which it has had time since then; None where it is lost.
+
+        Raises:
+            ElsewhereError: our own code has failed there.
+        """
         until = since + self.surroundings.timeout
         while self.lost is None:
             try:
                 if self.channel.poll(_MOMENT):
                     answer: dict[str, Any] = loads(self.channel.recv_bytes())
+                    if "crashed" in answer:
+                        words = f"a bug of preflight: {answer['crashed']} (in a worker)"
+                        raise ElsewhereError(words, answer["trace"])
                     return answer
             except (EOFError, OSError, ValueError):
                 self._died()

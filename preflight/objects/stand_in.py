@@ -13,6 +13,8 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from preflight.values.own_files import passes_on
+
 _MOVES = frozenset({"to", "cuda", "cpu"})
 _NAMES_DEVICES = frozenset({"device", "_parse_to"})  # and makes nothing there
 _CPU = "cpu"
@@ -70,12 +72,14 @@ def _taken_note_of(stood_in: StoodIn) -> Iterator[None]:
 
     by_default, of_rank = torch.set_default_device, torch.cuda.set_device
 
+    @passes_on
     def set_default_device(device: Any) -> None:
         stood_in.by_default = _is_named(device)
         if stood_in.by_default:
             stood_in.ask()
         by_default(_CPU if stood_in.by_default else device)
 
+    @passes_on
     def set_device(device: Any) -> None:
         if not (_is_named(device) or device is None):
             return of_rank(device)
@@ -89,6 +93,7 @@ def _taken_note_of(stood_in: StoodIn) -> Iterator[None]:
         torch.set_default_device, torch.cuda.set_device = by_default, of_rank
 
 
+@passes_on
 def _call(
     func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], stood_in: StoodIn
 ) -> Any:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
 from preflight.overlay.layer import AnyPath, Layer, copy, remove
+from preflight.values.own_files import passes_on
 
 Call: TypeAlias = Callable[..., Any]
 
@@ -208,6 +209,7 @@ class _Entry:
         self.name = entry.name
         self.path = os.path.join(os.fspath(folder), entry.name)
 
+    @passes_on
     def __getattr__(self, name: str) -> Any:
         return getattr(self._entry, name)
 
@@ -227,6 +229,7 @@ class _Entries(contextlib.AbstractContextManager["_Entries"]):
     def __iter__(self) -> Iterator[Any]:
         return self._entries
 
+    @passes_on
     def __next__(self) -> Any:
         return next(self._entries)
 
@@ -265,6 +268,7 @@ def _is_there(path: AnyPath, layer: Layer) -> bool:
 def _told(original: Call, layer: Layer, call: Call) -> Call:
     """Leave to the original what names no path, and speak of files by the names they were given."""
 
+    @passes_on
     @functools.wraps(original)
     def between(*given: Any, **named: Any) -> Any:
         if any(named.get(one) is not None for one in _OF_DESCRIPTORS):
@@ -275,6 +279,7 @@ def _told(original: Call, layer: Layer, call: Call) -> Call:
             for part in ("filename", "filename2"):
                 if isinstance(said := getattr(error, part, None), str):
                     setattr(error, part, layer.said(said))
+            error.of_job = True  # type: ignore[attr-defined]  # also where the layer says it
             raise
 
     return between

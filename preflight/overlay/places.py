@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, TypeAlias
 from preflight.overlay import calls
 from preflight.overlay.calls import Call
 from preflight.overlay.layer import Layer
+from preflight.values.own_files import theirs
 
 Between: TypeAlias = Callable[[Call, Layer], Call]
 
@@ -84,7 +85,7 @@ def lay_over(layer: Layer) -> Call:
     for holder, name, between in list(_places()):
         kept = vars(holder)[name]
         original = _plain(kept)
-        replacement = replaced.setdefault(id(original), between(original, layer))
+        replacement = replaced.setdefault(id(original), between(theirs(original), layer))
         before.append((holder, name, kept))
         setattr(
             holder, name, staticmethod(replacement) if isinstance(holder, type) else replacement

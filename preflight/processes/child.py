@@ -162,7 +162,8 @@ def _crash(
     if isinstance(error, Exception):
         import traceback
 
-        trace = "".join(traceback.format_exception(error))
+        trace = getattr(error, "trace", None)
+        trace = trace or "".join(traceback.format_exception(error))
         channel.say(crashed=our_failures.in_words(error), trace=trace)
         os._exit(1)
 

@@ -16,6 +16,9 @@ from collections.abc import Callable, Iterable, Iterator
 # Of prctl(2), since Linux 3.4.
 _PR_SET_CHILD_SUBREAPER = 36
 
+# The process to which orphans go; and where `stat` tells when one was started, in ticks.
+_INIT, _STARTED = 1, 19
+
 # Looks in a row that find no process, before we believe it; and looks in all.
 _SURE, _MOST = 2, 100
 
@@ -76,6 +79,33 @@ def descendants(root: int) -> list[int]:
     return found
 
 
+def now() -> float:
+    """Give the time by the clock that tells when a process was started, in seconds."""
+    return time.clock_gettime(time.CLOCK_BOOTTIME) if sys.platform == "linux" else 0.0
+
+
+def orphaned_since(when: float) -> list[int]:
+    """Give processes of this user that were started since then, and that have lost their parent.
+
+    Where nobody adopts what the job leaves, these may be of it; by the clock of `now`.
+    """
+    if sys.platform != "linux":
+        return []
+    ticks = os.sysconf("SC_CLK_TCK")
+    return [
+        pid
+        for pid, fields in _stats()
+        if int(fields[1]) == _INIT and int(fields[_STARTED]) / ticks >= when - 1 / ticks
+        if _owner(pid) == os.getuid()
+    ]
+
+
+def _owner(pid: int) -> int | None:
+    with contextlib.suppress(OSError):
+        return os.stat(f"/proc/{pid}").st_uid
+    return None
+
+
 def end(look: Callable[[], Iterable[int]]) -> list[int]:
     """End all processes that are found, until none is; give those that cannot be ended.
 
@@ -97,15 +127,20 @@ def end(look: Callable[[], Iterable[int]]) -> list[int]:
 
 def _living() -> Iterator[tuple[int, int]]:
     """Give each living process with its parent, as Linux tells of them."""
+    return ((pid, int(fields[1])) for pid, fields in _stats())
+
+
+def _stats() -> Iterator[tuple[int, list[bytes]]]:
+    """Give each living process with what `stat` tells of it behind its name."""
     with contextlib.suppress(OSError):
         for name in os.listdir("/proc"):
             if not name.isdigit():
                 continue
             with contextlib.suppress(OSError, ValueError):
                 with open(f"/proc/{name}/stat", "rb") as file:
-                    state, parent = file.read().rpartition(b")")[2].split()[:2]
-                if state not in (b"Z", b"X"):
-                    yield int(name), int(parent)
+                    fields = file.read().rpartition(b")")[2].split()
+                if fields[0] not in (b"Z", b"X"):
+                    yield int(name), fields
 
 
 def has_variable(pid: int, begin: str) -> bool:

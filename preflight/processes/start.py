@@ -79,6 +79,8 @@ class Started:
     """Processes that were seen below it."""
 
     _looked: float = 0.0
+    _known: float = field(default_factory=orphans.now)
+    """When its last look began that saw all of that; by their clock."""
 
     closed: bool = False
     """Whether nobody wants to hear more of it."""
@@ -171,9 +173,11 @@ class Started:
             return
         import psutil
 
+        begun = orphans.now()
         with contextlib.suppress(psutil.Error):
             self._below |= {*psutil.Process(self.popen.pid).children(recursive=True)}
-        self._looked = time.monotonic()
+        if not self.ended:  # then it may have had others
+            self._looked, self._known = time.monotonic(), begun
 
     def drain(self, hear: Callable[[], None]) -> None:
         """Hear its last lines to their end; whoever held its pipe is gone by now.
@@ -194,6 +198,7 @@ class Started:
     def kill(self) -> None:
         """End it and everything that it started."""
         leader, left = self.popen.pid, list[int]()
+        has_died = self.ended and self.popen.returncode != 0
         if self.runs_code and not self.ended:  # nothing new comes, and what is adopted stays below
             with contextlib.suppress(OSError, AttributeError):
                 os.kill(leader, signal.SIGSTOP)
@@ -204,11 +209,18 @@ class Started:
         if self.runs_code or not hasattr(os, "killpg"):
             left += orphans.end(lambda: {*members(leader, self.token), *self._strays()})
             self.survivors = tuple(map(_named, sorted({*left} - {leader})))
+            self.survivors += self._maybe_left() if has_died else ()
         self.popen.kill()
         self.popen.wait()
         if self.popen.stdin is not None:
             with contextlib.suppress(OSError):
                 self.popen.stdin.close()
+
+    def _maybe_left(self) -> tuple[str, ...]:
+        """Name what it may have started after its last look below it: nobody can tell that."""
+        if not self.runs_code or orphans.are_adopted():
+            return ()
+        return tuple(f"{_named(one)}, maybe" for one in orphans.orphaned_since(self._known))
 
     def _strays(self) -> Iterator[int]:
         yield from orphans.strays(MARK)

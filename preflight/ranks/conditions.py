@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from preflight.users_code.importing import join_world
+from preflight.values.own_files import passes_on
 
 # Of other launchers, where they are set: a rank, one of its node, a node.
 _RANKS = ("SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "MV2_COMM_WORLD_RANK")
@@ -62,6 +63,7 @@ def _listen() -> list[str]:
     said: list[str] = []
 
     def heard(name: str, ask: Callable[..., Any]) -> Callable[..., Any]:
+        @passes_on
         @functools.wraps(ask)
         def asking(*given: Any, **named: Any) -> Any:
             said.append(name)
@@ -99,6 +101,7 @@ class _Entries(contextlib.AbstractContextManager[Iterator[Any]]):
     def __iter__(self) -> Iterator[Any]:
         return self._left
 
+    @passes_on
     def __next__(self) -> Any:
         return next(self._left)
 
@@ -120,10 +123,12 @@ def list_otherwise() -> None:
     """Have folders list their entries in another order, as on another machine."""
     scan, names = os.scandir, os.listdir
 
+    @passes_on
     @functools.wraps(scan)
     def scandir(*given: Any, **named: Any) -> Any:
         return _Entries(scan(*given, **named))
 
+    @passes_on
     @functools.wraps(names)
     def listdir(*given: Any, **named: Any) -> Any:
         return _reordered(names(*given, **named), lambda one: one)

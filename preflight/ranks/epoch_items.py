@@ -23,6 +23,7 @@ from preflight.objects.paths import type_name
 from preflight.objects.random_state import kept_random_state
 from preflight.ranks.conditions import seed
 from preflight.ranks.item_names import Names, keys_in, names_of, texts_in
+from preflight.values.own_files import passes_on
 
 SAMPLER_SECONDS, STREAM_SECONDS = 5.0, 3.0
 """How long an epoch may be counted."""
@@ -78,6 +79,7 @@ def _counted(
     return _by_running(loader, real if is_plain else None, wanted, alive)
 
 
+@passes_on
 def about(parts: Mapping[str, Any]) -> dict[str, Any]:
     """Say what a loader is, for whoever says what evens it out."""
     batches = parts.get("batch_sampler")
@@ -114,6 +116,7 @@ def _agree(loader: object) -> None:
 # --- a sampler ------------------------------------------------------------------------------------
 
 
+@passes_on
 def _by_sampler(
     parts: Mapping[str, Any], wanted: Wanted, alive: Callable[[], None]
 ) -> dict[str, Any]:
@@ -202,6 +205,7 @@ class _Keys:
         self._each = each
         """Whether it is given a list of samples, and not what the data set gives."""
 
+    @passes_on
     def __call__(self, given: Any) -> dict[str, Any]:
         sure = [key for one in (given if self._each else [given]) for key in keys_in(one)]
         if sure:
@@ -223,6 +227,7 @@ class _Counted:
         return {}
 
 
+@passes_on
 def _by_running(
     loader: Any, real: Any, wanted: Wanted, alive: Callable[[], None]
 ) -> dict[str, Any]:
@@ -247,6 +252,7 @@ def _by_running(
     return {**told, "is_stream": True, **found}
 
 
+@passes_on
 def _keep(found: dict[str, Any], batch: Mapping[str, Any]) -> None:
     found["by"] = batch["by"] if found["by"] in ("", batch["by"]) else "mixed"
     if len(found["keys"]) < MOST_ITEMS:

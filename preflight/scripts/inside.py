@@ -14,6 +14,7 @@ from typing import Any
 from preflight.scripts.cpu_instead import lack_of, stand_in, wants_cpu
 from preflight.scripts.elsewhere import lay_over_disk
 from preflight.scripts.facts import Ended, Raised
+from preflight.scripts.failing import has_failed, tell_failure
 from preflight.scripts.points import Point, Points
 from preflight.scripts.stacks import write_when_asked
 from preflight.scripts.surroundings.as_main import main_module
@@ -21,7 +22,8 @@ from preflight.scripts.surroundings.standard_input import keep_what_is_read
 from preflight.scripts.tracebacks import leave_us_out
 from preflight.scripts.watch import Stopped, Watch
 from preflight.secrets.frames import hidden_of
-from preflight.users_code.frames import said_by
+from preflight.users_code.frames import hidden_lines, said_by
+from preflight.values.own_files import passes_on
 from preflight.values.wire import to_brief
 
 SUBJECTS = (
@@ -52,19 +54,31 @@ def main(begun: Collection[str]) -> None:
         epochs=asked["options"]["epochs"],
         options=asked["options"],
     )
+    try:
+        code = _rehearsed(script, watch, asked, begun)
+    except Exception as error:
+        tell_failure(error, watch)
+        raise
+    raise SystemExit(code)
+
+
+def _rehearsed(
+    script: Mapping[str, Any], watch: Watch, asked: Mapping[str, Any], begun: Collection[str]
+) -> object:
     lay_over_disk(watch, script)
     points = Points(_points(), watch)
     points.install()
-    write_when_asked(scratch)
+    write_when_asked(watch.scratch)
     if script.get("stdin"):
-        keep_what_is_read(scratch)
+        keep_what_is_read(watch.scratch)
     _hear_prints(watch)
     _hear_threads(watch)
+    watch.tell(steps=0)  # by which it is known to have begun
     code = _run(script, watch, asked, begun)
     for one in watch.on_stop:
         one()
     watch.tell(steps=watch.steps)
-    raise SystemExit(code)
+    return code
 
 
 def _points() -> list[Point]:
@@ -91,9 +105,11 @@ def _run(
             watch.tell(ended=to_brief(_exited(error, watch)))
             return error.code
         except BaseException as error:  # noqa: BLE001  whatever the script raises
-            if _is_ours(error):
+            if _is_stop(error):
                 watch.tell(ended=to_brief(Ended(how="stopped")))
                 return 0
+            if has_failed(error, watch):
+                return 1
             watch.has_raised = True
             watch.tell(ended=to_brief(Ended(how="raised", code=1, raised=raised(error, watch))))
             leave_us_out(error)
@@ -110,7 +126,7 @@ def _exited(error: SystemExit, watch: Watch) -> Ended:
     return Ended(how="exited", code=code, raised=left if lacks else None)
 
 
-def _is_ours(error: BaseException) -> bool:
+def _is_stop(error: BaseException) -> bool:
     """Whether it comes of an epoch that we have cut short, or of our stop."""
     seen = 0
     one: BaseException | None = error
@@ -133,7 +149,7 @@ def raised(error: BaseException, watch: Watch, *, thread: str = "") -> Raised:
     said, of_worker = in_worker(error)
     return Raised(
         error=hidden_of(said or said_by(error), error),
-        frames=(*frames, *watch.own_frames(of_worker)),
+        frames=(*hidden_lines(frames, error), *watch.own_frames(of_worker)),
         while_at=watch.while_at,
         thread=thread,
         lacks=lacking(error, (watch.root, os.getcwd(), watch.folder))
@@ -150,7 +166,7 @@ def _hear_threads(watch: Watch) -> None:
 
     def hook(args: threading.ExceptHookArgs) -> None:
         error = args.exc_value
-        if error is not None and not _is_ours(error):
+        if error is not None and not (_is_stop(error) or has_failed(error, watch)):
             name = args.thread.name if args.thread is not None else ""
             watch.tell(thread=to_brief(raised(error, watch, thread=name or "?")))
             leave_us_out(error)
@@ -167,6 +183,7 @@ def _hear_prints(watch: Watch) -> None:
             continue
         write = stream.write
 
+        @passes_on
         def told(text: str, write: Any = write) -> int:
             watch.sign()
             written: int = write(text)

@@ -14,7 +14,9 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
+from preflight.scripts.failing import guarded
 from preflight.scripts.watch import Watch
+from preflight.values.own_files import passes_on, theirs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +41,7 @@ class Points:
         self._by_module: dict[str, list[Point]] = {}
         for one in points:
             self._by_module.setdefault(one.module, []).append(one)
-        self._finder = _Finder(self._by_module, self._put_into, watch.sign)
+        self._finder = _Finder(self._by_module, guarded(self._put_into, watch), watch.sign)
         self._undo: list[tuple[Any, str, Any, Any]] = []
 
     def install(self) -> None:
@@ -68,7 +70,7 @@ class Points:
             before = vars(owner).get(name) if owner is not None else None
             if before is None:  # another version of the library has no such thing
                 continue
-            ours = point.wrap(before, self._watch)
+            ours = guarded(point.wrap(theirs(before), self._watch), self._watch)
             setattr(owner, name, ours)
             self._undo.append((owner, name, ours, before))
 
@@ -103,6 +105,7 @@ class _Finder:
             self._tell_when_loaded(spec)
         return spec
 
+    @passes_on
     def _by_others(
         self, name: str, path: Sequence[str] | None, target: ModuleType | None
     ) -> importlib.machinery.ModuleSpec | None:
@@ -119,6 +122,7 @@ class _Finder:
         loader: Any = spec.loader
         run = loader.exec_module
 
+        @passes_on
         def exec_module(module: ModuleType) -> None:
             del loader.exec_module
             run(module)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from preflight.findings.check import Facts
+from preflight.findings.our_failures import ElsewhereError, of_death
 from preflight.kinds.asked import Asked
 from preflight.kinds.rooms import facts_of
 from preflight.scripts.facts import Ended, Met, Raised, Rehearsal
@@ -42,11 +43,18 @@ class Heard:
     on_cpu: Frame | None = None
     steps: int = 0
     patience: float = _LAST_WORDS
+    begun: bool = False
+    """Whether it has come to the script's own code."""
+
+    crashed: tuple[str, str] | None = None
+    """How our own code has failed there, in words, and the traceback."""
+
     ending: float | None = None
     """Since when it is at its end, by the monotonic clock."""
 
     def hear(self, line: Mapping[str, Any]) -> None:
         """Take in a line."""
+        self.begun = True
         if "met" in line:
             self.met[line["met"]] = from_wire(Met, line["facts"])
         elif "gave" in line:
@@ -60,11 +68,17 @@ class Heard:
             self.steps = line["steps"]
         elif "on_cpu" in line:
             self.on_cpu = from_wire(Frame, line["on_cpu"])
+        else:
+            self._hear_end(line)
+
+    def _hear_end(self, line: Mapping[str, Any]) -> None:
+        if "crashed" in line:
+            self.crashed = line["crashed"], line["trace"]
         elif "ended" in line:
             self.ended = from_wire(Ended, line["ended"])
         if line.get("in_background") and self.ending is None:
             self.patience = _LAST_WORDS_OF_OTHERS
-        if "ended" in line or "stopping" in line:
+        if not line.keys().isdisjoint(("ended", "stopping", "crashed")):
             self.ending = self.ending or time.monotonic()
 
 
@@ -84,7 +98,20 @@ def _name(wire: Mapping[str, Any]) -> str:
 
 
 def follow(running: ScriptProcess, heard: Heard, asked: Asked) -> Ended:
-    """Hear it until it has ended, or until nothing more is to be expected of it."""
+    """Hear it until it has ended, or until nothing more is to be expected of it.
+
+    Raises:
+        ElsewhereError: not the script has failed there, but our own code.
+    """
+    ended = _ending(running, heard, asked)
+    if heard.crashed is None and not heard.begun and (died := of_death(running.popen.returncode)):
+        heard.crashed = died, ""
+    if heard.crashed is not None:
+        raise ElsewhereError(*heard.crashed)
+    return ended
+
+
+def _ending(running: ScriptProcess, heard: Heard, asked: Asked) -> Ended:
     try:
         while running.popen.poll() is None:
             for line in running.lines():

@@ -42,11 +42,15 @@ def _is_ours(frame: FrameType) -> bool:
     return file.startswith(PACKAGE) or (file == "<string>" and frame.f_back is None)
 
 
-def _walk(original: Callable[[Any], Iterator[Any]], _watch: Watch) -> Callable[[Any], Any]:
+def _walk(original: Callable[[Any], Iterator[Any]], watch: Watch) -> Callable[[Any], Any]:
     @functools.wraps(original)
     def walk(begin: Any) -> Any:
         every = original(begin)
-        return every if begin is None else (one for one in every if not _is_ours(one[0]))
+        return (
+            every
+            if begin is None or watch.shows_us
+            else (one for one in every if not _is_ours(one[0]))
+        )
 
     return walk
 

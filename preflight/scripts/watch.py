@@ -19,10 +19,14 @@ from preflight.overlay.layer import Layer
 from preflight.scripts.facts import EVALUATION, SETUP, TRAINING, Met
 from preflight.scripts.own import OwnFiles
 from preflight.users_code.facts import Frame
+from preflight.values.own_files import PACKAGE
 from preflight.values.wire import to_brief
 
 TOLD = "told.jsonl"
 """In the scratch folder: a line of JSON for all that is told."""
+
+# As it was before anything stood in its place.
+_open = open
 
 # A line at least so often while the script prints, in seconds, so that it is not taken for stuck.
 _SIGN = 0.5
@@ -71,6 +75,9 @@ class Watch:
 
     on_stop: list[Callable[[], None]] = field(default_factory=list)
     """Called when the script has ended, before its exit handlers."""
+
+    shows_us: bool = False
+    """Whether tracebacks show our own lines, since these have failed."""
 
     layer: Layer | None = None
     """Where all goes that the script writes; None: where it says."""
@@ -128,11 +135,14 @@ class Watch:
 
     def tell(self, **line: Any) -> None:
         """Write one line for the reader; a copy that the script has forked says nothing."""
-        if not self.is_here:
-            return
-        self._said = time.monotonic()
+        if self.is_here:
+            self._said = time.monotonic()
+            self.write(line)
+
+    def write(self, line: Mapping[str, Any]) -> None:
+        """Write one line for the reader, whichever process this is."""
         data = (json.dumps(line) + "\n").encode()
-        with self._lock, open(os.path.join(self.scratch, TOLD), "ab", buffering=0) as file:
+        with self._lock, _open(os.path.join(self.scratch, TOLD), "ab", buffering=0) as file:
             file.write(data)
 
     def sign(self) -> None:
@@ -147,13 +157,24 @@ class Watch:
 
     # --- who did it
 
+    def is_own(self, frame: FrameType | None) -> bool:
+        """Whether it is of the script's own code."""
+        return frame is not None and self.own.has(frame.f_code.co_filename)
+
     def frames(self) -> Iterator[FrameType]:
         """Give the script's own frames that are at work in this thread, the innermost first."""
         frame: FrameType | None = sys._getframe(1)  # noqa: SLF001
         while frame is not None:
-            if self.own.has(frame.f_code.co_filename):
+            if self.is_own(frame):
                 yield frame
             frame = frame.f_back
+
+    def caller(self) -> FrameType | None:
+        """Give the innermost frame at work that is not ours: who calls what is watched."""
+        frame: FrameType | None = sys._getframe(1)  # noqa: SLF001
+        while frame is not None and frame.f_code.co_filename.startswith(PACKAGE):
+            frame = frame.f_back
+        return frame
 
     def place(self) -> Frame | None:
         """Give the script's own innermost line that is at work in this thread."""

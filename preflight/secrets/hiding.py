@@ -95,9 +95,15 @@ class Secrets:
         return any(form in text for form in self._forms)
 
     def plain(self, value: T) -> T:
-        """Take them out of all texts of a frozen value, or of a plain one."""
-        hidden: T = self._walk(value, set())
-        return hidden
+        """Take them out of all texts of a frozen value, or of a plain one.
+
+        What is found by its name in one text is taken out of the others as well.
+        """
+        found: set[str] = set()
+        hidden: T = self._walk(value, found)
+        drawn = sorted(filter(looks_random, found), key=len, reverse=True)
+        more = Secrets(values=tuple(drawn), mark=self.mark)
+        return more._walk(hidden, set()) if drawn else hidden
 
     def _walk(self, value: Any, found: set[str]) -> Any:
         if isinstance(value, str):

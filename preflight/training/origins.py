@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from preflight.training.finite import not_finite
 from preflight.users_code.facts import Frame
+from preflight.values.own_files import passes_on
 
 # Things of one call that are looked at.
 _MOST = 50
@@ -39,6 +40,7 @@ class Origins:
         note = self._note
 
         class Listening(TorchFunctionMode):  # type: ignore[misc, no-any-unimported, unused-ignore]
+            @passes_on
             def __torch_function__(
                 self,
                 func: Callable[..., Any],

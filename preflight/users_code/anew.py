@@ -19,9 +19,10 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
+from preflight.findings.our_failures import ElsewhereError
 from preflight.host.room import SHARED
 from preflight.users_code.descendants import Descendant, descendants
-from preflight.users_code.orders import settle
+from preflight.users_code.orders import settle, telling_failures
 from preflight.values.own_files import running
 
 # Bytes of what it prints that are kept: the last ones.
@@ -91,11 +92,17 @@ class Anew:
                         self._dropped += over
 
     def hear(self) -> Mapping[str, Any] | None:
-        """Give the next thing that it has said; None: nothing as yet."""
-        with contextlib.suppress(IndexError):
-            said: Mapping[str, Any] = json.loads(self.lines.popleft())
-            return said
-        return None
+        """Give the next thing that it has said; None: nothing as yet.
+
+        Raises:
+            ElsewhereError: our own code has failed there.
+        """
+        if not self.lines:
+            return None
+        said: Mapping[str, Any] = json.loads(self.lines.popleft())
+        if "crashed" in said:
+            raise ElsewhereError(said["crashed"], said["trace"])
+        return said
 
     @property
     def printed(self) -> int:
@@ -239,7 +246,8 @@ def copy(run: Callable[[int, int], None]) -> Anew:
             for one in (orders[1], answers[0], *prints):
                 os.close(one)
             settle(folder)
-            run(orders[0], answers[1])
+            with telling_failures(answers[1]):
+                run(orders[0], answers[1])
         finally:
             os._exit(1)
     for one in (orders[0], answers[1], prints[1]):

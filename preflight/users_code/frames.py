@@ -6,6 +6,7 @@ import os
 import sys
 import traceback
 from collections.abc import Iterable
+from dataclasses import replace
 
 from preflight.secrets.frames import hidden_of
 from preflight.users_code.facts import Frame
@@ -61,6 +62,11 @@ def user_frames(trace: Iterable[traceback.FrameSummary], root: str) -> tuple[Fra
         for frame in trace
         if is_users(frame.filename, root, os.curdir)
     )
+
+
+def hidden_lines(frames: Iterable[Frame], error: BaseException) -> tuple[Frame, ...]:
+    """Take out of lines what an exception says is secret: it may be written there."""
+    return tuple(replace(one, text=hidden_of(one.text, error)) for one in frames)
 
 
 def own_sources(root: str) -> list[str]:

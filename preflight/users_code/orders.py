@@ -5,8 +5,11 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from collections.abc import Callable
+import traceback
+from collections.abc import Callable, Iterator
 from typing import Any
+
+from preflight.findings.our_failures import in_words
 
 
 def settle(folder: str) -> None:
@@ -30,6 +33,17 @@ def begun() -> tuple[int, int, dict[str, Any]]:
     told = next_order(orders)
     settle(told["folder"])
     return orders, answers, told
+
+
+@contextlib.contextmanager
+def telling_failures(descriptor: int) -> Iterator[None]:
+    """Tell of a failure of our own code, and end."""
+    try:
+        yield
+    except Exception as error:  # noqa: BLE001  what is none of the user's, and is told as ours
+        trace = getattr(error, "trace", None) or "".join(traceback.format_exception(error))
+        teller(descriptor)(crashed=in_words(error), trace=trace)
+        os._exit(1)
 
 
 def next_order(descriptor: int) -> dict[str, Any]:

@@ -97,7 +97,13 @@ def lfs_pull(path: str) -> str:
 
 
 def nearest(word: str, words: Iterable[str]) -> str | None:
-    """Give the one of these words that is most like a mistyped one; None: none is like it."""
+    """Give the one of these words that is most like a mistyped one; None: none is like it.
+
+    Where none is, the shortest one that begins with it: of `make_loader`, `make` was typed.
+    """
     import difflib  # few words are mistyped
 
-    return next(iter(difflib.get_close_matches(word, [*words], n=1, cutoff=0.7)), None)
+    words = [*words]
+    begun = sorted((one for one in words if one.startswith(word)), key=len)
+    near = difflib.get_close_matches(word, words, n=1, cutoff=0.7)
+    return next(iter((*near, *begun)), None)

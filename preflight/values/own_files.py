@@ -1,8 +1,12 @@
-"""Where our own files lie, for processes that start with them and tracebacks without them."""
+"""Where our own files lie: for processes that start with them, and to tell whose an error is."""
 
 from __future__ import annotations
 
+import functools
 import os
+from collections.abc import Callable
+from types import CodeType
+from typing import Any, TypeVar
 
 HOME = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 """The folder that has `preflight` in it, and `checks` where nothing was installed."""
@@ -21,3 +25,55 @@ _BOOT = (
 def running(main: str) -> list[str]:
     """Give the words that have an interpreter run a function of ours, by its `module:name`."""
     return ["-c", _BOOT, HOME, main]
+
+
+# --- whose an error is
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+_PASSING_ON: set[CodeType] = set()
+
+
+def passes_on(function: _Function) -> _Function:
+    """Say of a function of ours that what is raised in its own lines is the job's.
+
+    It stands in the place of one that the job calls, and calls that.
+    """
+    _PASSING_ON.add(function.__code__)
+    return function
+
+
+def theirs(called: Callable[..., Any]) -> Callable[..., Any]:
+    """Have what is not ours told from us by a frame of its own, in tracebacks that lead to it."""
+
+    @passes_on
+    @functools.wraps(called)
+    def call(*given: Any, **named: Any) -> Any:
+        return called(*given, **named)
+
+    return call
+
+
+def is_ours(error: BaseException, is_jobs: Callable[[str], bool]) -> bool:
+    """Whether our own code has failed, where it stands among code of the job.
+
+    Too deep a stack, and memory that is used up, are told of wherever it happens to be; what has
+    `of_job` tells of the job. What is no file of ours, and not `is_jobs`, is one that we call.
+    """
+    if isinstance(error, (RecursionError, MemoryError)) or getattr(error, "of_job", False):
+        return False
+    found, trace = False, error.__traceback__
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        if code.co_filename.startswith(PACKAGE):
+            found = code not in _PASSING_ON
+        elif is_jobs(code.co_filename):
+            found = False
+        trace = trace.tb_next
+    return found
+
+
+def is_our_line(error: BaseException) -> bool:
+    """Whether a line of ours has raised this, and nothing that it calls, nor the system."""
+    is_error = isinstance(error, Exception) and not isinstance(error, OSError)
+    return is_error and is_ours(error, lambda _: True)

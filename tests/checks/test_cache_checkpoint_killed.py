@@ -101,6 +101,14 @@ LEFT: Mapping[str, tuple[str, tuple[str, ...], Mapping[str, float], bool]] = {
         *("checkpoint-{}", TRAINER),
         *({**dict.fromkeys(TRAINER[:3], 1), "training_args.bin": 0}, False),
     ),
+    "arguments for the record, written last": (
+        *("checkpoint-{}", TRAINER),
+        *({**dict.fromkeys(TRAINER, 1), "training_args.bin": 0}, True),
+    ),
+    "no arguments for the record": (
+        *("checkpoint-{}", TRAINER),
+        *(dict.fromkeys((one for one in TRAINER if one != "training_args.bin"), 1), True),
+    ),
     "half an optimizer of a trainer": (
         *("checkpoint-{}", TRAINER),
         *({**dict.fromkeys(TRAINER[:4], 1), "optimizer.pt": 0.6}, False),

@@ -44,6 +44,8 @@ def sound(cache: Path) -> Path:
         (["train.py:make"], "there is no file train.py"),
         (["mod:mke"], "mod has no mke; did you mean make?"),
         (["mod.py:mke"], "mod.py has no mke; did you mean make?"),
+        (["mod.py:mak"], "mod.py has no mak; did you mean make?"),
+        (["lib/many.py:make"], "lib/many.py has no make; did you mean make_model?"),
         (["dynamic:nope"], "dynamic has no nope"),
         (["*.tar"], "fits no file"),
         (["{0..99999999999}.tar"], "names 100,000,000,000 files"),
@@ -85,6 +87,7 @@ def test_what_is_typed_wrong_runs_nothing(
 ) -> None:
     folder = cache.parent
     put(folder, "mod.py", content=b"def make(): pass\n")
+    put(folder, "lib/many.py", content=b"def make_training_loader(): pass\nmake_model = 1\n")
     put(folder, "dynamic.py", content=b"globals()['make'] = print\n")
     put(folder, "notes.xyz", content=b"?")
     (folder / "hollow").mkdir()

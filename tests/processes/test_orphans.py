@@ -141,6 +141,24 @@ def test_what_cannot_be_ended_is_told(
     assert f"{left.pid} (sleep)" in said
 
 
+def test_what_is_started_just_before_a_death_is_told_where_nobody_adopts_it(
+    tmp_path: Path, seconds: str
+) -> None:
+    """Called from Python, orphans are the system's, and tell nobody whose they were."""
+    start = f'subprocess.Popen(["setsid", "env", "-i", "sleep", "{seconds}"]); time.sleep(0.05)'
+    job(tmp_path, f"time.sleep(2); {start}; os.kill(os.getpid(), signal.SIGKILL)")
+    before = subprocess.Popen(["sleep", seconds], start_new_session=True)
+    report = preflight.run("loader=train:make", folder=str(tmp_path))
+    before.kill()
+    before.wait()
+
+    said = [one for one in report.reasons if "which preflight could not end" in one]
+    left = sleepers(seconds)
+    assert report.verdict == "cannot-judge"
+    assert [f"{one.pid} (sleep), maybe" in " ".join(said) for one in left] == [True] * len(left)
+    assert str(before.pid) not in " ".join(said)
+
+
 def test_a_process_of_the_users_adopts_nothing() -> None:
     orphans.adopt_if_ours()
 

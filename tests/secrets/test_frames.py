@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import traceback
+from pathlib import Path
+
 import pytest
 
 from preflight.secrets.frames import hidden_of
 from preflight.secrets.hiding import REDACTED
-from preflight.users_code.frames import said_by
+from preflight.users_code.frames import hidden_lines, said_by, user_frames
 
 SECRET = "frameCanary1" + "44aa09"
 
@@ -89,3 +92,15 @@ def test_what_runs_for_ever_or_answers_for_everything_is_not_asked() -> None:
         fail(Odd(), [])
 
     assert hidden_of("of rows", caught.value) == "of rows"
+
+
+def test_a_line_that_has_the_secret_written_in_it_is_told_without(tmp_path: Path) -> None:
+    path = tmp_path / "job.py"
+    path.write_text("password = 'frameCanary144aa09'\nraise OSError('no frameCanary144aa09')\n")
+    with pytest.raises(OSError, match="frameCanary") as raised:
+        exec(compile(path.read_text(), str(path), "exec"), {})
+
+    frames = user_frames(traceback.extract_tb(raised.value.__traceback__), str(tmp_path))
+
+    line = hidden_lines(frames, raised.value)[-1]
+    assert line.text == f"raise OSError('no {REDACTED}')"

@@ -227,6 +227,19 @@ def test_values_under_a_name_are_taken_out_of_mappings() -> None:
     }
 
 
+def test_what_one_text_names_is_taken_out_of_the_others() -> None:
+    """Such as the line of the source that an exception was raised at."""
+    told = Secrets().plain(("Client(apikey='zq81kkw0-abcd')", 'Client("h", "zq81kkw0-abcd")'))
+
+    assert told == (f"Client(apikey='{REDACTED}')", f'Client("h", "{REDACTED}")')
+
+
+def test_a_word_that_is_named_once_stands_in_other_texts() -> None:
+    texts = ("password='captions'", "7 captions are empty")
+
+    assert Secrets().plain(texts)[1] == texts[1]
+
+
 def test_what_holds_none_stays_the_very_same() -> None:
     """Nothing is made anew where there is nothing to hide."""
     found = finding("shard-damaged", "is cut", file="a.tar")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import io
 import lzma
 import random
 import time
@@ -11,11 +12,12 @@ from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from preflight.shards.read import read_shard
 from preflight.targets.targets import CaptionRule, Shard
-from tests.archives import tarred
+from tests.archives import shard_facts, tarred
 
 
 def longest_silence(folder: Path, content: bytes) -> tuple[int, float]:
@@ -62,3 +64,14 @@ def test_a_long_shard_of_small_files_is_never_silent(tmp_path: Path) -> None:
     told, _ = longest_silence(tmp_path, whole)
 
     assert told > 20
+
+
+def test_a_large_array_in_a_packed_shard_is_passed(tmp_path: Path) -> None:
+    """It is not held to be looked into: what was unpacked of it is gone when its end is known."""
+    array = io.BytesIO()
+    np.save(array, np.ones(65 << 20, dtype=np.uint8))
+    content = gzip.compress(tarred({"0.npy": array.getvalue(), "1.cls": b"1"}), 1)
+
+    facts = shard_facts(tmp_path, content)
+
+    assert (facts.damage, facts.samples, dict(facts.undecodable)) == ((), 2, {})

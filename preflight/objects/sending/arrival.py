@@ -17,7 +17,7 @@ import pickle
 import sys
 import time
 import traceback
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from json import dumps, loads
 from multiprocessing import process, util
 from multiprocessing.connection import Connection
@@ -162,7 +162,7 @@ _Unhurried.dispatch = {**_Unpickler.dispatch, **{code: _marking(code) for code i
 
 def main(channel: Connection, path: str) -> None:
     """Load one stream after another, until the other side is gone; say in a file how far it is."""
-    with contextlib.suppress(EOFError, OSError):
+    with contextlib.suppress(EOFError, OSError), _telling_failures(channel):
         place = ProgressFile(path)
         order = loads(channel.recv_bytes())
         _as_while_starting()
@@ -180,6 +180,17 @@ def main(channel: Connection, path: str) -> None:
         exit_function: Any = vars(util)["_exit_function"]
         exit_function()  # ends what was started through multiprocessing, as a worker's end does
     os._exit(0)  # what was loaded is not ours to close
+
+
+@contextlib.contextmanager
+def _telling_failures(channel: Connection) -> Iterator[None]:
+    """Tell of a failure of our own code, which is no refusal of what is loaded."""
+    try:
+        yield
+    except (EOFError, OSError):  # the other side is gone
+        raise
+    except Exception as error:  # noqa: BLE001  whatever it is
+        _say(channel, crashed=_described(error)["error"], trace=traceback.format_exc())
 
 
 def _as_while_starting() -> None:

@@ -12,12 +12,14 @@ from typing import Any
 
 from preflight.loaders.facts import Sent
 from preflight.scripts.facts import Met
+from preflight.scripts.failing import guarded
 from preflight.scripts.met.counted import counts_by_length, counts_itself
 from preflight.scripts.met.together import Together
 from preflight.scripts.points import Point
 from preflight.scripts.watch import Watch
 from preflight.users_code.facts import Frame
 from preflight.values.names import counted
+from preflight.values.own_files import passes_on, theirs
 
 # Passes over loaders at one line without a step of training: beyond that, it is no set-up.
 _MOST_PASSES = 50
@@ -45,16 +47,21 @@ class Shortened:
         """Give itself, as every iterator does."""
         return self
 
+    @passes_on
     def __getattr__(self, name: str) -> Any:
         """Be for all else what the loader gave."""
         return getattr(self.__dict__["_batches"], name)
 
+    @passes_on
     def __len__(self) -> int:
         """Say how many batches the whole epoch would have."""
         return len(self._batches)  # type: ignore[arg-type]
 
     def __next__(self) -> Any:
         """Give the next batch, or say that the epoch is over."""
+        return guarded(self._give, self._watch)()
+
+    def _give(self) -> Any:
         watch = self._watch
         enough = self._given >= self._most and not self._passes.goes_beyond(self._at)
         if self._batches is None or enough:
@@ -65,7 +72,7 @@ class Shortened:
             raise over
         watch.goes_on(evaluating=self._kind == "evaluation" or _is_without_gradients())
         with watch.looking():
-            batch = next(self._batches)
+            batch = theirs(next)(self._batches)
         self._given += 1
         watch.given += 1
         watch.met(Met(what="loader", at=self._at))
@@ -99,7 +106,7 @@ def _wrap(original: Callable[[Any], Iterator[Any]], watch: Watch) -> Callable[[A
                 raise
         watch.met(Met(what="loader", at=at, count=0, epochs=1))
         kind = "evaluation" if evaluating else "training"
-        return Shortened(iter(batches), passes, at, kind, most)
+        return Shortened(theirs(iter)(batches), passes, at, kind, most)
 
     return begin
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import functools
-import sys
 from collections.abc import Callable
-from types import FrameType
 from typing import Any
 
 from preflight.scripts.facts import Met
@@ -29,10 +27,10 @@ def _train(original: Callable[..., Any], watch: Watch) -> Callable[..., Any]:
 
 def _is_own(watch: Watch) -> bool:
     """Whether a line of the script itself has called `eval()`, or `train()`."""
-    called: FrameType | None = sys._getframe(2)  # noqa: SLF001  behind our own wrapper
+    called = watch.caller()
     if called is not None and called.f_code.co_name == "eval":
         called = called.f_back
-    return called is not None and watch.own.has(called.f_code.co_filename)
+    return watch.is_own(called)
 
 
 def _backward(original: Callable[..., Any], watch: Watch) -> Callable[..., Any]:

@@ -10,6 +10,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from preflight.scripts.facts import TRAINING
+from preflight.scripts.failing import guarded
 from preflight.scripts.met.own_steps import OwnSteps
 from preflight.scripts.met.seeking import seeking, slopes
 from preflight.scripts.points import Point
@@ -37,8 +38,12 @@ class Seen:
 
         if not self._handles:
             self._handles = [
-                torch_optimizer.register_optimizer_step_pre_hook(self._before),
-                torch_optimizer.register_optimizer_step_post_hook(self._after),
+                torch_optimizer.register_optimizer_step_pre_hook(
+                    guarded(self._before, self._watch)
+                ),
+                torch_optimizer.register_optimizer_step_post_hook(
+                    guarded(self._after, self._watch)
+                ),
             ]
 
     def _before(self, optimizer: Any, _args: Any, _kwargs: Any) -> None:

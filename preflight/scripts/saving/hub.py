@@ -9,6 +9,7 @@ from typing import Any
 from preflight.scripts.facts import Met
 from preflight.scripts.points import Point
 from preflight.scripts.watch import Watch
+from preflight.values.own_files import passes_on
 
 _HOME = "https://huggingface.co/"
 
@@ -40,6 +41,7 @@ def _refuse(name: str) -> Callable[[Any, Watch], Any]:
     return wrap
 
 
+@passes_on
 def _answer(name: str, repo: str) -> object:
     """Give what the hub would have answered."""
     from huggingface_hub.hf_api import CommitInfo, RepoUrl

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from preflight.resuming.facts import SavedState
 from preflight.resuming.moments import SAVE, STEP, Moment, Moved, Owner, Way, line_of
 from preflight.scripts.facts import Met
+from preflight.scripts.failing import guarded
 from preflight.scripts.saving.sampling import sample_of, stands_at
 from preflight.scripts.watch import Watch
 from preflight.users_code.facts import Frame
@@ -62,7 +63,7 @@ class Log:
     def made(self, optimizer: Any) -> None:
         """Take in an optimizer that the script has made."""
         self._optimizers.append((weakref.ref(optimizer), self.watch.place()))
-        optimizer.register_step_pre_hook(self.before_step)
+        optimizer.register_step_pre_hook(guarded(self.before_step, self.watch))
 
     def scheduled(self, schedule: Any) -> None:
         """Take in a schedule of learning rates."""

@@ -52,7 +52,7 @@ def _saver(
                     raise
                 path = path or path_of(args, named, given)
                 if writer == "torch.save" and path:
-                    is_own = outermost and watch.own.has(sys._getframe(1).f_code.co_filename)  # noqa: SLF001
+                    is_own = outermost and watch.is_own(watch.caller())
                     log.files[log.real(path)] = File(writer, watch.place(), is_own)
                 if outermost and (path or writer != "torch.save"):
                     log.saved(path, writer, args[0] if args else None)

@@ -12,6 +12,8 @@ from collections.abc import Collection, Mapping
 from types import CodeType, ModuleType
 from typing import Any
 
+from preflight.values.own_files import passes_on
+
 
 def main_module(script: Mapping[str, Any], begun: Collection[str]) -> None:
     """Run a script, of which `path` or `module` is given, with its `args`, in this process.
@@ -24,6 +26,7 @@ def main_module(script: Mapping[str, Any], begun: Collection[str]) -> None:
         _run_module(script["module"], script["args"], begun)
 
 
+@passes_on
 def _run_path(typed: str, args: list[str], begun: Collection[str]) -> None:
     path = os.path.abspath(typed)
     sys.argv[:] = [typed, *args]
@@ -38,6 +41,7 @@ def _run_path(typed: str, args: list[str], begun: Collection[str]) -> None:
     exec(compile(text, path, "exec"), main.__dict__)  # noqa: S102  that is what was asked for
 
 
+@passes_on
 def _run_module(name: str, args: list[str], begun: Collection[str]) -> None:
     sys.argv[:] = ["-m", *args]
     sys.path.insert(0, os.getcwd())
@@ -74,6 +78,7 @@ def _new_main() -> ModuleType:
     return main
 
 
+@passes_on
 def _found(name: str) -> tuple[importlib.machinery.ModuleSpec, CodeType]:
     """Find a module that can be run; of a package, its `__main__`.
 

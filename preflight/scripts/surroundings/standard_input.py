@@ -12,6 +12,8 @@ import subprocess
 import sys
 from typing import Any
 
+from preflight.values.own_files import passes_on
+
 _KEPT = "stdin"
 """In the scratch folder: what the script has read."""
 
@@ -56,12 +58,14 @@ class _Kept(io.FileIO):
         self.name = "<stdin>"
         self._path = os.path.join(scratch, _KEPT)
 
+    @passes_on
     def readinto(self, buffer: Any) -> int | None:
         """Read as files do."""
         count: int | None = super().readinto(buffer)
         self._keep(memoryview(buffer)[: count or 0])
         return count
 
+    @passes_on
     def readall(self) -> bytes:
         """Read all that is left."""
         data: bytes = super().readall() or b""

@@ -1,0 +1,60 @@
+"""What the sources may print: each text, and the code in it."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from preflight.command.cli import preflight as command
+from tests.conftest import ROOT
+
+# Calls, arguments by name, options of commands.
+CODE = re.compile(
+    r"(?<![\w.])[A-Za-z_][\w.]*\([^()\s]*(?:\([^()]*\))?[^()]*\)"
+    r"|(?<![\w-])\w+=[\w\"'\[{]+|(?<![\w-])--[a-z][\w-]+"
+)
+
+
+@functools.cache
+def literals(folder: str) -> tuple[tuple[str, str], ...]:
+    """Give each text that may be printed, with its file; what is filled in reads `{}`."""
+    return tuple(_literals(ROOT / folder))
+
+
+def _literals(folder: Path) -> Iterator[tuple[str, str]]:
+    for path in sorted(folder.rglob("*.py")):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        parts = {
+            id(part)
+            for node in ast.walk(tree)
+            if isinstance(node, ast.JoinedStr)
+            for part in ast.walk(node)
+            if part is not node
+        }
+        told = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+        for node in ast.walk(tree):
+            if id(node) in parts | told:
+                continue
+            if isinstance(node, ast.JoinedStr):
+                pieces = (getattr(one, "value", "{}") for one in node.values)
+                yield path.name, "".join(one if isinstance(one, str) else "{}" for one in pieces)
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+                yield path.name, node.value
+
+
+def printed() -> set[str]:
+    """Give all code that stands among the words of a check."""
+    sentences = (text for _, text in literals("checks") if re.search(r"[a-z]\S* [a-z{]", text))
+    return {code for text in sentences for code in CODE.findall(text)}
+
+
+def own_options() -> set[str]:
+    return {
+        word
+        for one in (command, *command.commands.values())
+        for option in one.params
+        for word in (*option.opts, *option.secondary_opts)
+    }

@@ -1,0 +1,196 @@
+"""Code of ours that fails in a child, among code of the job, is told as a bug of preflight.
+
+Each fault is planted in the file that has it, in a real process.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+import preflight
+from preflight.findings.our_failures import ElsewhereError
+from preflight.findings.report import Report
+from preflight.loaders import workers
+
+# Has a function of ours raise, in the process that imports it, as if its own line did so.
+PLANTS = """
+import os, sys, importlib.util
+module, _, name = os.environ["FAULT"].partition(":")
+class Finder:
+    def find_spec(self, wanted, path=None, target=None):
+        if wanted != module or self not in sys.meta_path:
+            return None
+        sys.meta_path.remove(self)
+        spec = importlib.util.find_spec(wanted)
+        run = spec.loader.exec_module
+        def exec_module(made):
+            run(made)
+            *path, last = name.split(".")
+            owner = made
+            for one in path:
+                owner = getattr(owner, one)
+            text = f"def {last}(*given, **named):\\n    raise KeyError('planted')\\n"
+            space = {}
+            exec(compile(text, made.__file__, "exec"), space)
+            setattr(owner, last, space[last])
+        spec.loader.exec_module = exec_module
+        return spec
+sys.meta_path.insert(0, Finder())
+"""
+
+BARE = """
+import os, subprocess, sys
+try:
+    with open("made.txt", "w") as file:
+        file.write("text")
+except Exception:
+    sys.exit("caught")
+print("the end")
+"""
+
+LOADER = """
+import copy, torch
+from torch.utils.data import DataLoader, TensorDataset
+
+def make_loader():
+    return DataLoader(TensorDataset(torch.randn(8, 2)), batch_size=2)
+
+def make_model():
+    return torch.nn.Linear(2, 1)
+
+if __name__ == "__main__":
+    model = copy.deepcopy(make_model())
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    for _ in range(2):
+        for (batch,) in make_loader():
+            try:
+                model(batch).sum().backward()
+                optimizer.step()
+            except Exception as error:
+                print("the script goes on", error)
+    torch.save(model.state_dict(), "model.pt")
+"""
+
+IN_SCRIPTS = (
+    "preflight.overlay.layer:Layer.writing",
+    "preflight.scripts.surroundings.as_main:_make_room",
+    "preflight.scripts.inside:_points",
+    "preflight.scripts.watch:Watch.tell",
+)
+# Among torch's own calls; the last of these fails when all of the script has ended.
+AMONG_TORCHS = (
+    "preflight.scripts.met.loaders:_Passes.begin",
+    "preflight.training.trained:Trained.look",
+    "preflight.scripts.saving.log:Log.read_back",
+)
+IN_OTHERS = {
+    "the loader": ("preflight.loaders.travel:travel", "loader=job:make_loader"),
+    "its batches": ("preflight.batches.drawing:_drawn", "loader=job:make_loader"),
+    "its epochs": ("preflight.batches.passing:_epoch", "loader=job:make_loader"),
+    "a rank": ("preflight.ranks.epoch_items:told_of_epoch", "loader=job:make_loader"),
+    "the model": ("preflight.models.read:copy_model", "model=job:make_model"),
+}
+
+
+def look(
+    folder: Path, patch: pytest.MonkeyPatch, fault: str, text: str, word: str, **flags: object
+) -> Report:
+    (folder / "path").mkdir()
+    (folder / "path" / "sitecustomize.py").write_text(PLANTS)
+    (folder / "job.py").write_text(text)
+    patch.setenv("PYTHONPATH", str(folder / "path"))
+    patch.setenv("FAULT", fault)
+    return preflight.run(word, folder=str(folder), elsewhere=True, no_ledger=True, **flags)
+
+
+def is_told_as_ours(report: Report) -> None:
+    broken = {one for outcome in report.checks for one in outcome.broken}
+    assert (report.verdict, report.findings) == ("cannot-judge", ())
+    assert broken
+    for one in broken:
+        assert one.error.startswith("a bug of preflight: KeyError: 'planted'")
+        assert (one.fix or "").endswith("preflight report")
+
+
+@pytest.mark.parametrize("fault", IN_SCRIPTS)
+def test_a_failure_around_a_script_is_ours(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    fault: str,
+) -> None:
+    is_told_as_ours(look(tmp_path, monkeypatch, fault, BARE, "script=job.py"))
+
+    assert "KeyError: 'planted'" in capfd.readouterr().err
+
+
+@pytest.mark.slow
+@pytest.mark.fresh
+@pytest.mark.parametrize("fault", AMONG_TORCHS)
+def test_a_failure_among_calls_of_torch_is_ours(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: str
+) -> None:
+    """Also where the script catches all exceptions around them, and where it has ended."""
+    is_told_as_ours(look(tmp_path, monkeypatch, fault, LOADER, "script=job.py"))
+
+
+@pytest.mark.slow
+@pytest.mark.fresh
+@pytest.mark.parametrize(("fault", "word"), IN_OTHERS.values(), ids=list(IN_OTHERS))
+def test_a_failure_in_another_child_is_ours(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: str, word: str
+) -> None:
+    is_told_as_ours(look(tmp_path, monkeypatch, fault, LOADER, word, world_size=2))
+
+
+JOBS = {
+    "a file that is not there": ("open('absent.txt')", "FileNotFoundError"),
+    "a folder that is there": ("os.mkdir('.')", "FileExistsError"),
+    "no mode": ("open('a', 'zz')", "ValueError"),
+    "no arguments": ("open()", "TypeError"),
+    "an exit code of a child": ("subprocess.run(['false'], check=True)", "CalledProcessError"),
+    "no such program": ("subprocess.run(['no-such-program'])", "FileNotFoundError"),
+    "a stack that is too deep": ("f = lambda: print(f()); f()", "RecursionError"),
+    "what it prints": ("print('a', file=sys.stdout.buffer)", "TypeError"),
+    "a tree that is not there": ("__import__('shutil').rmtree('absent')", "FileNotFoundError"),
+    "no Python": ("x = = 1", "SyntaxError"),
+}
+
+
+@pytest.mark.parametrize(("line", "error"), JOBS.values(), ids=list(JOBS))
+def test_what_the_job_raises_through_lines_of_ours_is_its_own(
+    tmp_path: Path, line: str, error: str
+) -> None:
+    """Whoever calls what we stand around is told of it at his own line."""
+    (tmp_path / "job.py").write_text(f"import os, subprocess, sys\n\n{line}\n")
+
+    report = preflight.run("script=job.py", folder=str(tmp_path), elsewhere=True, no_ledger=True)
+
+    assert report.verdict == "no-go", report.checks
+    (one,) = (one for one in report.findings if one.check == "script-stopped")
+    assert (error in one.message, one.at.line) == (True, 3)
+
+
+def test_a_failure_in_a_worker_of_the_round_trip_is_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is given the text of our code, which has no file there."""
+    whole = workers.inspect.getsource
+    planted = (
+        "_load(stream: Stream, order: Mapping[str, Any], place: ProgressFile):\n    order[9]\n"
+    )
+    head = (
+        "_load(stream: Stream, order: Mapping[str, Any], place: ProgressFile) -> dict[str, Any]:\n"
+    )
+    monkeypatch.setattr(
+        workers.inspect, "getsource", lambda module: whole(module).replace(head, planted)
+    )
+    around = workers.Surroundings(timeout=60, alive=lambda: None, path=sys.path, files={})
+    worker = workers.start("spawn", around)
+    worker.order(roots=0, slowly=False)
+
+    with pytest.raises(ElsewhereError, match=r"a bug of preflight: KeyError: 9 \(in a worker\)"):
+        worker.answer()
+
+    worker.end()

@@ -1,0 +1,296 @@
+"""No code that the checks print goes untried.
+
+It is run here or in a test that is named; what is not run stands in a list, with the reason.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import queue
+import re
+import subprocess
+import sys
+import threading
+import warnings
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+
+from tests.conftest import ROOT
+from tests.printed import own_options, printed
+
+# --- what is run here -----------------------------------------------------------------------------
+
+
+def _reducer(**how: bool) -> None:
+    """Train a model of which a part is not used, in a process group of its own."""
+    import torch
+    import torch.distributed as dist
+
+    dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    try:
+        parts = torch.nn.ModuleDict({one: torch.nn.Linear(2, 1) for one in ("used", "idle")})
+
+        class Model(torch.nn.Module):
+            def __init__(self) -> None:
+                super().__init__()
+                self.parts = parts
+
+            def forward(self, batch: Any) -> Any:
+                return self.parts["used"](batch)
+
+        model = torch.nn.parallel.DistributedDataParallel(Model(), **how)
+        for _ in range(3):
+            model(torch.ones(4, 2)).sum().backward()
+    finally:
+        dist.destroy_process_group()
+
+
+def unused_parameters(code: str) -> None:
+    with pytest.raises(RuntimeError, match="find_unused_parameters"):
+        _reducer()
+    _reducer(**eval(f"dict({code})"))
+
+
+def anomaly(code: str) -> None:
+    import torch
+
+    eval(code, {"torch": torch})
+    try:
+        loss = torch.zeros(1, requires_grad=True).sqrt() * 0
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            with pytest.raises(RuntimeError, match="SqrtBackward"):
+                loss.sum().backward()
+    finally:
+        torch.autograd.set_detect_anomaly(False)
+
+
+def waiting(code: str) -> None:
+    """It waits, and comes back."""
+    space = {"queue": queue.Queue(), "Event": threading.Event()}
+    with contextlib.suppress(queue.Empty):
+        assert eval(code.replace("…", "0.01"), space) is False
+
+
+def _orders(code: str, **variables: str) -> set[str]:
+    """Give the orders that a few processes have of one set."""
+    text = f"print({code.replace('…', repr([*map(str, range(40))]))})"
+    return {
+        subprocess.run(
+            [sys.executable, "-c", text],
+            capture_output=True,
+            check=True,
+            text=True,
+            env={"PYTHONHASHSEED": str(seed), **variables},
+        ).stdout
+        for seed in (1, 2, 3)
+    }
+
+
+def ordered(code: str) -> None:
+    assert len(_orders("list(set(…))")) > 1
+    assert len(_orders(code)) == 1
+
+
+def hash_seed(code: str) -> None:
+    name, _, value = code.partition("=")
+    assert len(_orders("list(set(…))", **{name: value})) == 1
+
+
+def by_method(code: str) -> None:
+    from torch.utils.data import DataLoader
+
+    if not {*multiprocessing.get_all_start_methods()} & {*re.findall(r"fork\w*", code)}:
+        pytest.skip("there is no such way to start here")
+    code = code if code.startswith("DataLoader") else f"DataLoader(…, {code})"
+    made = code.replace("…", "list(range(4)), num_workers=1")
+    assert [len(batch) for batch in eval(made, {"DataLoader": DataLoader})] == [1] * 4
+
+
+def with_less(code: str) -> None:
+    """An argument of a DataLoader, by its name."""
+    from torch.utils.data import DataLoader
+
+    how = eval(f"dict({code})")
+    more = {"num_workers": 1} if code.startswith(("prefetch", "persistent")) else {}
+    if "batch_size" not in how:
+        more["batch_size"] = 2
+    loader = DataLoader(list(range(5)), **how, **more)  # type: ignore[arg-type,var-annotated]
+    assert len(list(loader)) == (2 if how.get("drop_last") else 3)
+
+
+def of_webdataset(code: str) -> None:
+    import webdataset
+
+    shards = [str(ROOT / "absent.tar")]
+    if code.startswith("with_epoch"):
+        count = code.replace("N", "3").replace("{}", "3")
+        data = eval(f"data.{count}", {"data": webdataset.DataPipeline(lambda: iter(range(9)))})
+        assert list(data) == [0, 1, 2]
+    else:
+        data = webdataset.WebDataset(shards, shardshuffle=False, **eval(f"dict({code})"))
+        assert type(data.pipeline[0]).__name__ == "ResampledShards"
+
+
+def generator(code: str) -> None:
+    import torch
+    from torch.utils.data import random_split
+
+    call = f"random_split(range(9), [4, 5], {code}.Generator().manual_seed(0))"
+    first, again = (
+        eval(call, {"torch": torch, "random_split": random_split})[0].indices for _ in range(2)
+    )
+    assert first == again
+
+
+def plain(code: str) -> None:
+    """What it makes is loaded by weights_only."""
+    import io
+    from collections import UserDict
+
+    import numpy as np
+    import torch
+
+    x: Any = {"x": np.float32(2), "d": UserDict(a=1), "l": (1, 2)}.get(code[0])
+    stream = io.BytesIO()
+    torch.save(eval(code, {"x": x, "tensor": torch.ones(9)[:2]}), stream)
+    stream.seek(0)
+    torch.load(stream, weights_only=True)
+
+
+def safe_globals(code: str) -> None:
+    import io
+
+    import torch
+
+    if not hasattr(torch.serialization, "safe_globals"):
+        pytest.skip("of newer versions of torch")
+    stream = io.BytesIO()
+    torch.save(Kept(), stream)
+    stream.seek(0)
+    with torch.serialization.safe_globals([]):
+        eval(code.replace("{}", "Kept"), {"torch": torch, "Kept": Kept})
+        assert isinstance(torch.load(stream, weights_only=True), Kept)
+
+
+class Kept:
+    """A class of the job's own."""
+
+
+def frozen_inputs(code: str) -> None:
+    """Has a model whose inputs need no gradients get some, where it is computed again."""
+    import torch
+    from torch.utils.checkpoint import checkpoint
+
+    layer = torch.nn.Linear(2, 2)
+    checkpoint(layer, torch.ones(1, 2), **eval(f"dict({code})")).sum().backward()
+    assert layer.weight.grad is not None
+
+
+RUN: Mapping[str, Callable[[str], None]] = {
+    "find_unused_parameters=True": unused_parameters,
+    "torch.autograd.set_detect_anomaly(True)": anomaly,
+    "queue.get(timeout=…)": waiting,
+    "Event.wait(…)": waiting,
+    "sorted(set(…))": ordered,
+    "list(dict.fromkeys(…))": ordered,
+    "PYTHONHASHSEED=0": hash_seed,
+    'DataLoader(…, multiprocessing_context="fork")': by_method,
+    'multiprocessing_context="forkserver"': by_method,
+    "drop_last=True": with_less,
+    "drop_last=False": with_less,
+    "prefetch_factor=1": with_less,
+    "persistent_workers=True": with_less,
+    "num_workers=0": with_less,
+    "num_workers=1": with_less,
+    "with_epoch(N)": of_webdataset,
+    "with_epoch({})": of_webdataset,
+    "resampled=True": of_webdataset,
+    "generator=torch": generator,
+    "x.item()": plain,
+    "dict(x)": plain,
+    "list(x)": plain,
+    "tensor.clone()": plain,
+    "torch.serialization.add_safe_globals([{}])": safe_globals,
+    "use_reentrant=False": frozen_inputs,
+}
+
+# --- what is run in another test ------------------------------------------------------------------
+
+WRITES = "checks/test_cache_writer.py:test_the_pattern_that_is_printed_writes_an_entry"
+COPIES = "models/test_remedies.py:test_the_code_of_every_fix_makes_a_copy"
+SHARED = "loaders/test_fixes_of_data.py:test_what_is_opened_in_the_worker_is_shared_no_more"
+LMDB = "loaders/test_fixes_of_data.py:test_an_lmdb_without_its_lock_table_may_be_shared"
+SENT = "test_fixes_that_are_code.py:test_a_lock_and_a_result_go_to_a_worker_as_it_is_printed"
+ELSEWHERE: Mapping[str, str] = {
+    **dict.fromkeys(
+        ("torch.save(value, f)", "np.save(f, value)", "np.savez(f, value)", "uuid.uuid4()"), WRITES
+    ),
+    **dict.fromkeys(
+        ("f.flush()", "os.fsync(f.fileno())", "os.replace(tmp, path)", "open(tmp, 'wb')"), WRITES
+    ),
+    **dict.fromkeys(("copy.deepcopy(model)", "id({})", "id(it)", "vars(one)"), COPIES),
+    'copyreg.pickle(type({}), lambda _: "shared")': COPIES,
+    "torch.utils.data.get_worker_info()": SHARED,
+    **dict.fromkeys(("lock=False", "readonly=True"), LMDB),
+    **dict.fromkeys(('multiprocessing.get_context("spawn")', "tensor.detach()"), SENT),
+    'numpy.load(path, mmap_mode="r")': "loaders/test_fixes_of_data.py:"
+    "test_a_map_is_opened_in_the_worker_by_the_code_that_is_said",
+    "md5(caption)": "test_fixes_that_are_code.py:"
+    "test_the_key_that_is_printed_for_a_cache_finds_its_entries",
+    "--hard-dereference": "test_fixes_that_are_code.py:"
+    "test_a_shard_with_links_is_mended_by_the_options_that_are_printed",
+    "--sort": "test_fixes_that_are_code.py:"
+    "test_a_shard_of_split_samples_is_mended_by_the_option_that_is_printed",
+}
+
+# --- what is not run, and why ---------------------------------------------------------------------
+
+TELLS = "says what the job or a library does, and is nothing to write"
+NOT_RUN: Mapping[str, str] = {
+    **dict.fromkeys(("--shm-size", "--ntasks"), "of docker and Slurm, which tests do not have"),
+    "COPYFILE_DISABLE=1": "of tar on macOS",
+    "--sparse": "is to be left out of a command",
+    "torch.cuda.set_device({})": TELLS,
+    **dict.fromkeys(("allow_pickle=False", "allow_pickle=True", "mmap=True"), TELLS),
+    **dict.fromkeys(("batch_size={", "drop_last={", "set_crc32_options(False)"), TELLS),
+    **dict.fromkeys(("decode()", "hash()", "len()", "detach()", "replicate(…)"), TELLS),
+    **dict.fromkeys(("open(path, 'wb')", "open(path, 'x')", "state_dict()"), TELLS),
+    "optimizer.state_dict()": TELLS,
+    **dict.fromkeys(("num_workers={", "prefetch_factor={"), "a number for this machine"),
+    "model.enable_input_require_grads()": "of models of transformers; it is one hook of theirs",
+    "requires_grad_(False)": "one call of torch",
+    "weights_only=False": "where the user trusts the file",
+    "enumerate(loader)": "one call of Python",
+    "even_batches=True": "of accelerate, which world-steps is tried on with and without",
+    "nodesplitter=wds": "of webdataset, by which dataset-survival's healthy twins are divided",
+    "partial=True": "of webdataset, which gives a last batch of any size",
+    "random.Random(0)": "of the ranks in ranks/test_real_ranks.py, which agree by it",
+    "sorted(os.listdir(folder))": "of a healthy twin in ranks/loaders_by_rank.py",
+    "sorted(set(names))": "of a healthy twin in ranks/loaders_by_rank.py",
+    "torch.initial_seed()": "of a healthy twin in batches/epochs.py",
+    'torch.multiprocessing.set_sharing_strategy("file_system")': "it lasts for a whole process",
+}
+
+
+@pytest.mark.parametrize("code", sorted(RUN))
+def test_code_that_is_printed_does_what_it_is_printed_for(code: str) -> None:
+    RUN[code](code)
+
+
+def test_no_code_is_printed_that_is_left_out_in_silence() -> None:
+    """Another one is to be run, or to have a reason; what is printed no more leaves the lists."""
+    options = {one for one in printed() if one in own_options()}
+
+    assert printed() == {*RUN, *ELSEWHERE, *NOT_RUN, *options}
+    assert len(RUN) + len(ELSEWHERE) + len(NOT_RUN) == len({*RUN, *ELSEWHERE, *NOT_RUN})
+
+
+@pytest.mark.parametrize("place", sorted({*ELSEWHERE.values()}))
+def test_the_test_that_is_named_is_there(place: str) -> None:
+    file, _, name = place.partition(":")
+
+    assert f"def {name}(" in (ROOT / "tests" / file).read_text(encoding="utf-8")
