@@ -148,7 +148,8 @@ def _of_schedules(
     """Compare rates at the next save: at its first step, a loaded optimizer has the right one.
 
     Runs that are made short may take unlike numbers of steps until then. So another rate is told
-    only of a schedule that had counted less when it began again than when it was saved.
+    only of a schedule that had counted less when it began again than when it was saved; or, of one
+    that torch does not count, where it is what it was after as many steps of the first run.
     """
     start, start_again = starts
     later = next((one for one in first if one.what == SAVE and one.steps > saved.steps), None)
@@ -161,9 +162,10 @@ def _of_schedules(
         has_moved = not _same(begun.rates, at_save.rates) and not _same(at_save.rates, expected)
         if not has_moved or _same(rates, expected) or len(rates) != len(expected):
             continue
-        if start_again.owners[number : number + 1] and (
-            start_again.owners[number].scheduled < at_save.scheduled
-        ):
+        again_begun = start_again.owners[number : number + 1]
+        counts_less = any(one.scheduled < at_save.scheduled for one in again_begun)
+        is_as_at_first = now.steps == saved.steps and _same(rates, at_save.rates)
+        if counts_less or (not at_save.scheduled and is_as_at_first):
             place = _first_unlike(rates, expected)
             text = f"has a learning rate of {rates[place]:.3g} at its next save, "
             text += f"not {expected[place]:.3g}: its schedule begins anew"

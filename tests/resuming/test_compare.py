@@ -135,6 +135,16 @@ def test_a_schedule_that_goes_on_is_left_alone(now: Owner) -> None:
     assert differences(MOVED, [step(0, scheduled(0.05, 1), 2), save(2, now)]) == []
 
 
+def test_a_schedule_of_the_scripts_own_is_told_where_it_is_as_at_first() -> None:
+    """After as many steps, it has the rate that it had in the first run, and not the next one."""
+    own = [replace(one, owners=(replace(one.owners[0], scheduled=0),)) for one in MOVED]
+    begun = step(0, scheduled(0.05, 0), 2)
+
+    assert [one.what for one in differences(own, (begun, save(2, scheduled(0.05, 0))))] == ["rate"]
+    assert differences(own, (begun, save(2, scheduled(0.02, 0)))) == []
+    assert differences(own, (begun, save(1, scheduled(0.05, 0)))) == []
+
+
 def test_a_schedule_of_the_scripts_own_that_nobody_counts_tells_nothing() -> None:
     """Nor does one of which the script itself says where it is: it comes to the same rate."""
     own = [replace(one, owners=(replace(one.owners[0], scheduled=0),)) for one in MOVED]
