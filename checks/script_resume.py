@@ -3,12 +3,12 @@
 What it finds
     The script is run in short, and again from the first checkpoint that it has saved, by an option
     of its own (`--resume`, or what `--resume-with` says). Found is a second run that stops or
-    hangs; that goes on with weights other than those saved, with an empty state of an optimizer
-    that had one, with the learning rate of the first step where a schedule had moved it, with a
-    schedule that begins anew, or from a step before that of the checkpoint. As a warning: another
-    learning rate, the batches of the beginning once more, and an epoch that is counted again. A
-    script without such an option, and one that saves only at its end, is not rehearsed, which the
-    page says.
+    hangs; that goes on with weights other than those saved, with an average of them (EMA) that
+    begins anew, with an empty state of an optimizer that had one, with the learning rate of the
+    first step where a schedule had moved it, with a schedule that begins anew, or from a step
+    before that of the checkpoint. As a warning: another learning rate, the batches of the beginning
+    once more, and an epoch that is counted again. A script without such an option, and one that
+    saves only at its end, is not rehearsed, which the page says.
 
 Why it matters
     It shows itself after a crash, hours or days into the run: what was trained until then is lost,
@@ -32,6 +32,7 @@ from ._first_line import first_line, refused_by_torch
 
 _WHY = {
     "weights": "What the run had learned until then is lost.",
+    "average": "What was averaged until then is lost, and so is what evaluations of it were.",
     "optimizer": "Its averages start at zero: the loss jumps, and the run is not the one it was.",
     "rate": "The schedule does not go on from where it was.",
     "data": "After each resume the run trains on the same samples again.",
@@ -40,6 +41,7 @@ _WHY = {
 
 _FIX = {
     "weights": "Load the weights of the checkpoint into the model before the first step.",
+    "average": "Save the averaged weights beside the model's, and load them before the first step.",
     "optimizer": "Save optimizer.state_dict(), and load it after the optimizer was made.",
     "rate": "Save the scheduler's state_dict(), and load it after the scheduler was made.",
     "data": "Save the state of the sampler or of the random generators, or seed by the epoch.",

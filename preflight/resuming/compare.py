@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from preflight.resuming.facts import Difference
-from preflight.resuming.moments import SAVE, STEP, Moment, Owner
+from preflight.resuming.moments import SAVE, STEP, Average, Moment, Owner
 
 # Two rates are the same up to what a schedule's own arithmetic loses.
 _SAME_RATE = 1e-6
@@ -40,6 +40,8 @@ def differences(first: Sequence[Moment], again: Sequence[Moment]) -> list[Differ
         number = saved[-1].owners.index(at_save)
         after = later.owners[number] if later and number < len(later.owners) else None
         found += _of_owner(start, at_save, after, owner, saved)
+    if not any(one.what == "weights" for one in found):
+        found += _of_averages(first, saved[-1], [one for one in again if one.averages])
     if not any(one.what == "rate" for one in found):
         found += _of_schedules((begun[0], resumed), saved[-1], first, again)
     found += _of_counts(first, again)
@@ -89,13 +91,65 @@ def _of_rates(start: Owner, saved: Owner, later: Owner | None, now: Owner) -> It
     )
 
 
+def _of_averages(
+    first: Sequence[Moment], saved: Moment, again: Sequence[Moment]
+) -> Iterator[Difference]:
+    """Compare averages of the weights: one that was not saved, or not loaded, begins anew.
+
+    What follows the weights and is never another (a target that is set to them now and then) is no
+    average, nor is what stays as it is (a teacher, the best so far).
+    """
+    for one in {_like(each): each for each in saved.averages}.values():
+        before = _all_like(one, first)
+        follows = any(each.is_raw for each in before) and any(each.follows for each in before)
+        if follows and (
+            _is_reset(one, saved, first, again)
+            if one.is_raw
+            else _is_forgotten(one, before[0], saved, again)
+        ):
+            text = f"begins its average of the weights ({one.kind}) anew"
+            yield Difference(what="average", text=text)
+
+
+def _is_forgotten(one: Average, start: Average, saved: Moment, again: Sequence[Moment]) -> bool:
+    kept = {each.sample for each in saved.averages}
+    now = _all_like(one, again[:1])
+    if now and all(
+        each.sample not in kept and (each.is_raw or _are_others(start, one, each)) for each in now
+    ):
+        return True
+    # What was loaded may lie beside it, unused.
+    is_only = _all_like(one, [saved]) == [one]
+    return is_only and any(each.follows for each in _all_like(one, again))
+
+
+def _is_reset(
+    one: Average, saved: Moment, first: Sequence[Moment], again: Sequence[Moment]
+) -> bool:
+    """Whether it is, at the next save too, what it was at this: the weights of one moment."""
+    later = [each for each in first if each.what == SAVE and each.steps > saved.steps][:1]
+    now = [each for each in again if each.what == SAVE][:1]
+    expected, held = _all_like(one, later), _all_like(one, now)
+    has_gone_on = bool(expected) and not any(each.is_raw for each in expected)
+    return has_gone_on and bool(held) and all(each.is_raw for each in held)
+
+
+def _all_like(one: Average, moments: Iterable[Moment]) -> list[Average]:
+    return [each for moment in moments for each in moment.averages if _like(each) == _like(one)]
+
+
+def _like(one: Average) -> tuple[str, int, int]:
+    return one.kind, one.weights, len(one.sample)
+
+
 def _of_schedules(
     starts: tuple[Moment, Moment], saved: Moment, first: Sequence[Moment], again: Sequence[Moment]
 ) -> Iterator[Difference]:
     """Compare rates at the next save: at its first step, a loaded optimizer has the right one.
 
     Runs that are made short may take unlike numbers of steps until then. So another rate is told
-    only of a schedule that had counted less when it began again than when it was saved.
+    only of a schedule that had counted less when it began again than when it was saved; or, of one
+    that torch does not count, where it is what it was after as many steps of the first run.
     """
     start, start_again = starts
     later = next((one for one in first if one.what == SAVE and one.steps > saved.steps), None)
@@ -108,9 +162,10 @@ def _of_schedules(
         has_moved = not _same(begun.rates, at_save.rates) and not _same(at_save.rates, expected)
         if not has_moved or _same(rates, expected) or len(rates) != len(expected):
             continue
-        if start_again.owners[number : number + 1] and (
-            start_again.owners[number].scheduled < at_save.scheduled
-        ):
+        again_begun = start_again.owners[number : number + 1]
+        counts_less = any(one.scheduled < at_save.scheduled for one in again_begun)
+        is_as_at_first = now.steps == saved.steps and _same(rates, at_save.rates)
+        if counts_less or (not at_save.scheduled and is_as_at_first):
             place = _first_unlike(rates, expected)
             text = f"has a learning rate of {rates[place]:.3g} at its next save, "
             text += f"not {expected[place]:.3g}: its schedule begins anew"
@@ -129,7 +184,7 @@ def _close(one: float, two: float) -> bool:
     return math.isclose(one, two, rel_tol=_SAME_RATE, abs_tol=1e-12)
 
 
-def _are_others(start: Owner, saved: Owner, now: Owner) -> bool:
+def _are_others(start: Owner | Average, saved: Owner | Average, now: Owner | Average) -> bool:
     """Whether the weights are surely not those saved, nor an average of training's."""
     if not saved.sample or start.sample == saved.sample:
         return False

@@ -41,7 +41,7 @@ class Difference:
     """What is another after a resume than it was when it was saved."""
 
     what: str
-    """`optimizer`, `weights`, `rate`, `data` or `step`."""
+    """`optimizer`, `weights`, `average`, `rate`, `data` or `step`."""
 
     text: str
     """As a predicate of the resumed script."""

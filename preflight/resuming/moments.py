@@ -40,6 +40,26 @@ class Owner:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Average:
+    """Tensors of the shapes that optimizers train, which lie beside them: maybe an average."""
+
+    kind: str
+    """What holds them: `AveragedModel`, `dict`."""
+
+    weights: int = 0
+    """How many numbers there are."""
+
+    sample: tuple[float, ...] = ()
+    """Some of them, from the same places each time."""
+
+    is_raw: bool = False
+    """Whether they are just what is trained."""
+
+    follows: bool = False
+    """Whether they were so before, and a step has moved them to something else."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Moment:
     """A save, or the point before a step."""
 
@@ -53,6 +73,7 @@ class Moment:
     """What tells the last batch that was given from others; None: nothing does."""
 
     owners: tuple[Owner, ...] = ()
+    averages: tuple[Average, ...] = ()
     path: str = ""
     """Of a save: the file or folder."""
 

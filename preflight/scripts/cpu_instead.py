@@ -29,9 +29,11 @@ def wants_cpu(options: Mapping[str, Any]) -> bool:
 def stand_in(watch: Watch, around: contextlib.ExitStack) -> None:
     """Have the CPU stand in for a GPU, and tell which line asked for one first."""
     from preflight.objects.stand_in import StoodIn, in_place_of_cuda
+    from preflight.scripts.surroundings.cuda_answers import answered
 
     stood_in = StoodIn()
     around.enter_context(in_place_of_cuda(stood_in))
+    around.enter_context(answered(stood_in.ask))
     watch.stood_in = True
 
     def tell() -> None:
@@ -48,14 +50,6 @@ def lack_of(error: BaseException) -> Lack | None:
     if isinstance(error, _RAISED_FOR_IT) and _OF_GPU.search(text):
         return Lack(kind="stand-in", name="CUDA, for which the CPU stood in")
     return None
-
-
-def _nothing(original: Callable[..., Any], watch: Watch) -> Callable[..., Any]:
-    @functools.wraps(original)
-    def nothing(*args: Any, **kwargs: Any) -> Any:
-        return None if watch.stood_in else original(*args, **kwargs)
-
-    return nothing
 
 
 def _group(original: Callable[..., Any], watch: Watch) -> Callable[..., Any]:
@@ -89,8 +83,6 @@ def _parallel(original: Callable[..., Any], watch: Watch) -> Callable[..., Any]:
 _ON_GPUS = frozenset({"device_ids", "output_device"})
 
 POINTS = (
-    Point(module="torch.cuda", name="synchronize", wrap=_nothing),
-    Point(module="torch.cuda", name="reset_peak_memory_stats", wrap=_nothing),
     Point(module="torch.distributed.distributed_c10d", name="init_process_group", wrap=_group),
     Point(module="torch.distributed", name="init_process_group", wrap=_group),
     Point(

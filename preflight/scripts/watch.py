@@ -73,6 +73,9 @@ class Watch:
     has_raised: bool = False
     """Whether the script has stopped with an exception."""
 
+    aside: float = 0.0
+    """Seconds in which the script waited while we looked at it."""
+
     on_stop: list[Callable[[], None]] = field(default_factory=list)
     """Called when the script has ended, before its exit handlers."""
 
@@ -149,6 +152,10 @@ class Watch:
         """Say that the script goes on, if nothing was said for a while."""
         if time.monotonic() - self._said > _SIGN:
             self.tell(steps=self.steps)
+
+    def clock(self) -> float:
+        """Give the seconds in which the script itself was at work."""
+        return time.perf_counter() - self.aside
 
     @property
     def is_here(self) -> bool:

@@ -25,8 +25,13 @@ _NAMES = 8
 class Numbers:
     """What the steps of a script compute."""
 
-    def __init__(self, place: Callable[[], Frame | None]) -> None:
+    def __init__(
+        self,
+        place: Callable[[], Frame | None],
+        clock: Callable[[], float] = time.perf_counter,
+    ) -> None:
         self._place = place
+        self._clock = clock
         self.steps = 0
         self.backwards = 0
         self.losses: list[float] = []
@@ -94,7 +99,7 @@ class Numbers:
     def stepped(self, optimizer: Any, name: Callable[[Any], str]) -> None:
         """Look at the weights after a step, and at the time."""
         self.steps += 1
-        now = time.perf_counter()
+        now = self._clock()
         if id(optimizer) in self._last:
             self._took.append(now - self._last[id(optimizer)])
         taken = self._taken[id(optimizer)] = self._taken.get(id(optimizer), 0) + 1
@@ -117,7 +122,7 @@ class Numbers:
                     of=len(own),
                     at=self._place(),
                 )
-        self._last[id(optimizer)] = time.perf_counter()  # our own look does not count
+        self._last[id(optimizer)] = self._clock()  # our own look does not count
 
 
 def _values(tensors: list[Any]) -> list[float]:

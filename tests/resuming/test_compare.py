@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from preflight.resuming.compare import chosen, differences
-from preflight.resuming.moments import SAVE, STEP, Moment, Owner
+from preflight.resuming.moments import SAVE, STEP, Average, Moment, Owner
 
 BEGAN = tuple(float(one) for one in range(20))
 SAVED = tuple(one + 0.01 for one in BEGAN)
@@ -135,6 +135,16 @@ def test_a_schedule_that_goes_on_is_left_alone(now: Owner) -> None:
     assert differences(MOVED, [step(0, scheduled(0.05, 1), 2), save(2, now)]) == []
 
 
+def test_a_schedule_of_the_scripts_own_is_told_where_it_is_as_at_first() -> None:
+    """After as many steps, it has the rate that it had in the first run, and not the next one."""
+    own = [replace(one, owners=(replace(one.owners[0], scheduled=0),)) for one in MOVED]
+    begun = step(0, scheduled(0.05, 0), 2)
+
+    assert [one.what for one in differences(own, (begun, save(2, scheduled(0.05, 0))))] == ["rate"]
+    assert differences(own, (begun, save(2, scheduled(0.02, 0)))) == []
+    assert differences(own, (begun, save(1, scheduled(0.05, 0)))) == []
+
+
 def test_a_schedule_of_the_scripts_own_that_nobody_counts_tells_nothing() -> None:
     """Nor does one of which the script itself says where it is: it comes to the same rate."""
     own = [replace(one, owners=(replace(one.owners[0], scheduled=0),)) for one in MOVED]
@@ -190,3 +200,51 @@ def test_a_checkpoint_is_what_was_saved_at_one_step_after_the_first() -> None:
     two = save(2, TRAINED, path="optimizer.pt")
 
     assert chosen([early, *FIRST[:2], two, FIRST[3]]) == [FIRST[1], two]
+
+
+def average(sample: tuple[float, ...], **more: bool) -> Average:
+    return Average(kind="Net", weights=20, sample=sample, **more)
+
+
+def beside(moment: Moment, *averages: Average) -> Moment:
+    return replace(moment, averages=averages)
+
+
+HALFWAY = tuple((one + two) / 2 for one, two in zip(BEGAN, SAVED, strict=True))
+AVERAGED = (
+    beside(FIRST[0], average(BEGAN, is_raw=True)),
+    beside(FIRST[1], average(HALFWAY, follows=True)),
+    beside(FIRST[2], average(HALFWAY, follows=True)),
+)
+
+
+@pytest.mark.parametrize(
+    ("now", "told"),
+    [
+        (average(SAVED, is_raw=True), [("average", True)]),
+        (average(BEGAN), [("average", True)]),
+        (average(HALFWAY), []),
+        (average(tuple(one * (1 + 2**-9) for one in HALFWAY)), []),
+    ],
+)
+def test_an_average_that_is_the_weights_again_or_those_of_the_start_is_told(
+    now: Average, told: list[tuple[str, bool]]
+) -> None:
+    found = differences(AVERAGED, [beside(step(0, TRAINED, 2), now)])
+
+    assert [(one.what, one.is_fault) for one in found] == told
+
+
+def test_a_copy_that_was_never_another_is_no_average() -> None:
+    target = [
+        beside(one, *(replace(each, follows=False) for each in one.averages)) for one in AVERAGED
+    ]
+
+    assert differences(target, [beside(step(0, TRAINED, 2), average(SAVED, is_raw=True))]) == []
+
+
+def test_an_average_of_weights_that_were_not_loaded_is_not_told_beside_them() -> None:
+    begun = owner(has_state=True, rates=(0.05,))
+    found = differences(AVERAGED, [beside(step(0, begun, 2), average(BEGAN, is_raw=True))])
+
+    assert [one.what for one in found] == ["weights"]

@@ -27,7 +27,7 @@ class Seen:
     def __init__(self, watch: Watch) -> None:
         self._watch = watch
         self.trained = Trained(watch.root, watch.place)
-        self.numbers = Numbers(watch.place)
+        self.numbers = Numbers(watch.place, watch.clock)
         self._own = OwnSteps(watch)
         self._handles: list[Any] = []
         watch.on_stop.append(self.tell)

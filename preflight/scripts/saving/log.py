@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import threading
+import time
 import traceback
 import weakref
 from collections.abc import Iterator
@@ -12,9 +13,10 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from preflight.resuming.facts import SavedState
-from preflight.resuming.moments import SAVE, STEP, Moment, Moved, Owner, Way, line_of
+from preflight.resuming.moments import SAVE, STEP, Average, Moment, Moved, Owner, Way, line_of
 from preflight.scripts.facts import Met
 from preflight.scripts.failing import guarded
+from preflight.scripts.saving.averages import Averages
 from preflight.scripts.saving.sampling import sample_of, stands_at
 from preflight.scripts.watch import Watch
 from preflight.users_code.facts import Frame
@@ -52,6 +54,7 @@ class Log:
         self._saved: dict[str, tuple[str, Frame | None]] = {}
         self._optimizers: list[tuple[weakref.ref[Any], Frame | None]] = []
         self._schedules: list[weakref.ref[Any]] = []
+        self._averages = Averages()
         self._steps = 0
         self._is_noted = False
         self._first_saved: int | None = None
@@ -74,9 +77,26 @@ class Log:
         if not self._is_noted:
             self._is_noted = True
             self._write(
-                Moment(what=STEP, steps=self._steps, batch=self.batch, owners=self._owners())
+                Moment(
+                    what=STEP,
+                    steps=self._steps,
+                    batch=self.batch,
+                    owners=self._owners(),
+                    averages=self._look(),
+                )
             )
+        elif self._steps == 1 or self._averages.is_open:
+            self._look()
         self._steps += 1
+
+    def _look(self) -> tuple[Average, ...]:
+        watch = self.watch
+        if not watch.is_here or not (watch.wants("Resumed") or watch.options.get("resuming")):
+            return ()
+        began = time.perf_counter()
+        seen = self._averages.look([one for ref, _ in self._optimizers if (one := ref())])
+        watch.aside += time.perf_counter() - began
+        return seen
 
     def _owners(self) -> tuple[Owner, ...]:
         made = ((ref(), at) for ref, at in self._optimizers)
@@ -88,7 +108,7 @@ class Log:
                 scheduled=max(self._counts_of(one), default=0),
                 has_state=any(map(bool, one.state.values())),
                 weights=sum(each.numel() for group in one.param_groups for each in group["params"]),
-                sample=sample_of(one),
+                sample=sample_of(each for group in one.param_groups for each in group["params"]),
             )
             for one, at in made
             if one is not None
@@ -125,6 +145,7 @@ class Log:
             steps=self._steps,
             batch=self.batch,
             owners=self._owners(),
+            averages=self._look() if self._steps else (),
             path=own,
             at=at,
             holds_state=holds,

@@ -5,10 +5,10 @@ from __future__ import annotations
 import itertools
 import sys
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-# Tensors of one optimizer, and numbers of each tensor.
+# Tensors of one owner, and numbers of each tensor.
 _TENSORS, _NUMBERS = 200, 8
 
 # Bytes of a batch, and things in it.
@@ -18,18 +18,22 @@ COUNTS = ("epoch", "step", "global_step", "iteration", "iter", "steps", "global_
 """Names by which checkpoints say how far training is."""
 
 
-def sample_of(optimizer: Any) -> tuple[float, ...]:
-    """Give some numbers of an optimizer's weights, from the same places each time."""
-    weights = (one for group in optimizer.param_groups for one in group["params"])
-    found: list[float] = []
-    for one in itertools.islice(weights, _TENSORS):
-        try:
-            flat = one.detach().reshape(-1)
-            step = max(flat.numel() // _NUMBERS, 1)
-            found += flat[::step][:_NUMBERS].float().cpu().tolist()
-        except Exception:  # noqa: BLE001, S112  a class of the user's, or on no device
-            continue
-    return tuple(found)
+def sample_of(tensors: Iterable[Any]) -> tuple[float, ...]:
+    """Give some numbers of each of some tensors, from the same places each time."""
+    return tuple(
+        number for one in itertools.islice(tensors, _TENSORS) for number in numbers_of(one)
+    )
+
+
+def numbers_of(tensor: Any) -> list[float]:
+    """Give some numbers of a tensor; none where nobody can read them."""
+    try:
+        flat = tensor.detach().reshape(-1)
+        step = max(flat.numel() // _NUMBERS, 1)
+        numbers: list[float] = flat[::step][:_NUMBERS].float().cpu().tolist()
+    except Exception:  # noqa: BLE001  a class of the user's, or on no device
+        return []
+    return numbers
 
 
 def mark_of(batch: object) -> int | None:

@@ -1,0 +1,101 @@
+"""What a script asks of a GPU is answered, where `--device cpu` says that the CPU stands in."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.scripts.rehearsing import line_of, rehearse
+
+pytestmark = pytest.mark.slow
+
+SCRIPT = """
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+
+
+def main():
+    device = torch.device("cuda", torch.cuda.current_device())
+    print(torch.cuda.get_device_name(0), torch.cuda.get_device_properties(device).total_memory)
+    print(torch.cuda.get_device_capability(), torch.cuda.is_bf16_supported())
+    print(torch.cuda.mem_get_info(), torch.cuda.memory_summary(), torch.cuda.memory_allocated())
+    torch.cuda.manual_seed_all(0)
+    torch.cuda.set_rng_state_all(torch.cuda.get_rng_state_all())
+    noise = torch.Generator("cuda").manual_seed(0)
+    assert isinstance(torch.default_generator, torch.Generator)
+    data = TensorDataset(torch.randn(64, 8), torch.randint(0, 4, (64,)))
+    loader = DataLoader(
+        data,
+        batch_size=16,
+        generator=torch.Generator(),
+        num_workers=1,
+        multiprocessing_context="spawn",
+        pin_memory=True,
+    )
+    with torch.cuda.device(0):
+        model = nn.Linear(8, 4).cuda()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    scaler = torch.amp.GradScaler("cuda")
+    side = torch.cuda.Stream()
+    begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    for epoch in range(2):
+        for x, y in loader:
+            begin.record()
+            torch.cuda.nvtx.range_push("step")
+            with torch.cuda.stream(side):
+                x, y = x.cuda(non_blocking=True), y.to(0)
+            torch.cuda.current_stream().wait_stream(side)
+            x.record_stream(torch.cuda.current_stream())
+            x += torch.empty(8, device="cuda").normal_(generator=noise)
+            with torch.amp.autocast("cuda", dtype=torch.float16):
+                loss = nn.functional.cross_entropy(model(x), y)
+            optimizer.zero_grad()
+            scaler.scale(loss).backward()
+            scaler.step(optimizer)
+            scaler.update()
+            torch.cuda.nvtx.range_pop()
+            end.record()
+            torch.cuda.synchronize()
+            print(begin.elapsed_time(end))
+    torch.save(model.state_dict(), "model.pt")
+
+
+if __name__ == "__main__":
+    main()
+"""
+
+
+def write(folder: Path, text: str) -> Path:
+    (folder / "job").mkdir()
+    path = folder / "job" / "train.py"
+    path.write_text(text)
+    return path
+
+
+def test_what_is_asked_of_a_gpu_is_answered_and_told(tmp_path: Path) -> None:
+    path = write(tmp_path, SCRIPT)
+
+    seen = rehearse(path, device="cpu")
+
+    assert (seen.rehearsal.ended.how, seen.told) == ("returned", [])
+    assert (seen.steps.steps, seen.rehearsal.times("save")) == (4, 1)
+    assert seen.rehearsal.on_cpu is not None
+    assert seen.rehearsal.on_cpu.line == line_of(path, "device = torch")
+
+
+def test_a_fault_behind_it_is_told(tmp_path: Path) -> None:
+    path = write(tmp_path, SCRIPT.replace("model(x), y)", "model(x), y.float())"))
+
+    seen = rehearse(path, device="cpu")
+
+    assert seen.told == [f"error script-stopped train.py:{line_of(path, 'cross_entropy')}"]
+
+
+def test_without_it_the_script_is_not_judged(tmp_path: Path) -> None:
+    seen = rehearse(write(tmp_path, SCRIPT))
+
+    assert seen.told == []
+    assert seen.rehearsal.ended.raised is not None
+    assert seen.rehearsal.ended.raised.lacks is not None
