@@ -32,6 +32,9 @@ class Change(NamedTuple):
     stops: bool
     """Whether no code that takes the one takes the other."""
 
+    keys: tuple[str, ...] = ()
+    """The parts that one of them lacks."""
+
 
 def changes(one: Structure, other: Structure, at: str = "") -> Iterator[Change]:
     """Give what is different in a later batch."""
@@ -71,7 +74,8 @@ def _of_dict(one: Structure, other: Structure, at: str) -> Iterator[Change]:
     said = [f"lacks {first_of(less, len(less))}"] if less else []
     said += [f"has {first_of(more, len(more))} beside them"] if more else []
     if said:
-        yield Change(at, " and ".join(said), stops=False)
+        keys = tuple(f"{at}[{key!r}]" for key in (*less, *more))
+        yield Change(at, " and ".join(said), stops=False, keys=keys)
     for key in both:
         mine, others = (each.parts[each.keys.index(key)] for each in (one, other))
         yield from changes(mine, others, f"{at}[{key!r}]")

@@ -8,9 +8,10 @@ What it finds
     Lightning's CombinedLoader takes three: a batch of each loader, and two numbers. Found as well:
     batches that are None or False, and batches that differ in their parts, keys, types or
     dimensions, also behind the first ones, as far as the loader is run. How many samples there are,
-    and how long texts and sequences are, may differ. And a step number that stays as it is or
-    falls: what a loop takes as `step`, or the batch has under the key `global_step`, `step` or
-    `iteration`.
+    and how long texts and sequences are, may differ. A part that is None, or a key that lacks, in
+    some batches is found where the loop uses it in each step (`mask.to(device)`, `batch["mask"]`)
+    and nothing in it asks what it is. And a step number that stays as it is or falls: what a loop
+    takes as `step`, or the batch has under the key `global_step`, `step` or `iteration`.
 
 Why it matters
     The job stops at that line, with `cannot unpack non-iterable int object`; or it goes on with the
@@ -39,6 +40,7 @@ from ._batch_changes import changes
 from ._combined import as_combined, is_told_by_another
 from ._steps import stood
 from ._taken_apart import Misfit, described, misfit
+from ._used_parts import first_misuse, may_lack, written
 
 
 def _none(facts: FirstBatches, _: Job) -> str | None:
@@ -55,6 +57,7 @@ def _none(facts: FirstBatches, _: Job) -> str | None:
 def loader_contract(facts: FirstBatches, _job: Job) -> Iterator[Finding]:
     """Hold each batch against the loops over it, and against the first one."""
     wrong = [one for taken in facts.taken_for if (one := _untaken(taken, facts)) is not None]
+    wrong = wrong or [one for taken in facts.taken_for if (one := _unused(taken, facts))]
     yield from wrong
     if not wrong:
         nothing = _nothing(facts)
@@ -117,6 +120,36 @@ def _of_loop(
     )
 
 
+def _unused(taken: TakenFor, facts: FirstBatches) -> Finding | None:
+    """Say of one loop which part of a batch it cannot do with what it does with it."""
+    for number, own in _numbered(facts):
+        batch = as_combined(own, facts) if taken.is_combined else own
+        found = first_misuse(taken.uses, batch)
+        if found is None:
+            continue
+        part = f"of which part {written(found.use.at)}" if found.use.at else "which"
+        where = "each batch" if number == 1 else f"batch {number}"
+        return loader_contract.found(
+            f"does `{shown(found.use.code)}` with {where} of {shown(facts.name)}, {part} is "
+            f"{found.what}",
+            at=Location(file=taken.file, line=found.use.line),
+            also=_made_at(facts),
+            severity=Severity.ERROR if taken.is_sure else Severity.WARNING,
+            why=f"Python raises `{found.error}` at step {number - 1}, and training stops there.",
+            fix="Have the collate function give this part in each batch, or ask for it in the loop "
+            "before it is used.",
+            evidence={
+                "loader": facts.name,
+                "part": written(found.use.at),
+                "batch": number,
+                "gives": described(batch),
+                "raises": found.error,
+            },
+            about=f"{facts.name} {found.use.code}",
+        )
+    return None
+
+
 _OF_COMBINED = (
     "A CombinedLoader gives three: take them by `for batch, batch_idx, dataloader_idx in …`, and "
     "then batch apart as it comes."
@@ -161,9 +194,12 @@ def _changed(facts: FirstBatches) -> Iterator[Finding]:
     first, *later = _numbered(facts)
     seen = set()
     fits = any(_takes_all(one, facts) for one in facts.taken_for)
+    spared = may_lack(facts.taken_for)
     for number, batch in later:
         for one in changes(first[1], batch):
             if one.at in seen or (fits and one.stops) or any(t.asks for t in facts.taken_for):
+                continue
+            if one.keys and {*one.keys} <= spared:
                 continue
             seen.add(one.at)
             part = f", at {shown(one.at)}," if one.at else ""

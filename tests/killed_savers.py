@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import inspect
 import json
 import os
 import shutil
@@ -57,8 +58,10 @@ def parts() -> tuple[str, Save, Save]:
     state: dict[str, Any] = {"model": STATE}
     return (
         "step-{}",
-        lambda path: dcp.save(state, checkpoint_id=path, no_dist=True),
-        lambda path: dcp.load({"model": dict(STATE)}, checkpoint_id=path, no_dist=True),
+        lambda path: dcp.save(state, storage_writer=dcp.FileSystemWriter(path), no_dist=True),
+        lambda path: dcp.load(
+            {"model": dict(STATE)}, storage_reader=dcp.FileSystemReader(path), no_dist=True
+        ),
     )
 
 
@@ -140,10 +143,12 @@ def lightning() -> tuple[str, Save, Save]:
         return trainer
 
     begun = fitted(1)
+    may_say = "weights_only" in inspect.signature(begun.fit).parameters
+    whole = {"weights_only": False} if may_say else {}
     return (
         "last-{}.ckpt",
         begun.save_checkpoint,
-        lambda path: fitted(3, ckpt_path=path, weights_only=False),
+        lambda path: fitted(3, ckpt_path=path, **whole),
     )
 
 
@@ -156,6 +161,8 @@ SAVERS = {
     "transformers": transformers,
     "lightning": lightning,
 }
+if torch.__version__ < "2.3":  # its load asks for a group of processes, also with no_dist
+    del SAVERS["parts"]
 
 
 def begun(work: Callable[[], object]) -> int:

@@ -204,6 +204,7 @@ def _start_by_copies() -> None:
 
 def main(number: int, home: str, also: Sequence[str]) -> None:
     """Import torch, and wait; in a copy, become what was asked for, and return at its end."""
+    import mmap  # noqa: F401  a second one would have another class, and older torch has none
     from multiprocessing import spawn, util  # noqa: F401  a worker has both
 
     import torch.utils.data  # noqa: F401  this is what takes so long

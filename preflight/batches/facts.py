@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from preflight.flow.facts import Flow
 from preflight.objects.facts import Definition
 from preflight.sheets.facts import Sheet
+from preflight.sources.flaws.facts import Use
 from preflight.users_code.facts import Frame, Lack
 
 NO_TIME = "the budget was used up before its first batch came"
@@ -165,6 +166,9 @@ class TakenFor:
 
     is_combined: bool = False
     """Whether it takes apart what a CombinedLoader makes of the batches."""
+
+    uses: tuple[Use, ...] = ()
+    """What the loop does with the parts of a batch."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

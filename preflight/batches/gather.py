@@ -118,6 +118,8 @@ class Batches(Gather):
                 continue
             gone = self._gone.get((target, first.name), [])
             further = _told(self._further.get((target, first.name), Further()), gone)
+            if (target, first.name) in self._empty and _gives_none(first):
+                first, further = _as_over(first), Further()  # noqa: PLW2901  it is the same
             yield from beyond_first(target, further, self.run.wants, _why_not(first))
             first = _as_far_as(first, further.whole)  # noqa: PLW2901  it is the same, and more
             survival = self._survivals.get((target, first.name))
@@ -167,6 +169,18 @@ def _unseen(first: FirstBatches, at: Location) -> Look | None:
     else:
         return None
     return Failed(at=at, error=error, kinds=FACTS, fix=fix)
+
+
+def _gives_none(first: FirstBatches) -> bool:
+    return {one.kind for one in first.batches} == {"none"}
+
+
+def _as_over(first: FirstBatches) -> FirstBatches:
+    """Say of a loader without batches that its epoch was over.
+
+    That of accelerate before 1.9 gives a None then, and raises UnboundLocalError.
+    """
+    return replace(first, batches=(), ended="over", error="", frames=())
 
 
 def _why_not(first: FirstBatches) -> str:

@@ -35,7 +35,12 @@ def taken_for(
 
 def _of_loop(loop: BatchLoop) -> TakenFor:
     return TakenFor(
-        takes=loop.takes, file=loop.file, line=loop.line, is_sure=loop.is_sure, asks=loop.asks
+        takes=loop.takes,
+        file=loop.file,
+        line=loop.line,
+        is_sure=loop.is_sure,
+        asks=loop.asks,
+        uses=loop.uses,
     )
 
 

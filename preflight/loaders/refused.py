@@ -110,7 +110,8 @@ def kind_of(thing: object) -> str:
         return "file"
     if issubclass(kind, socket.socket) or type_name(kind).partition(".")[0] in _HANDLES:
         return "handle"
-    return "tensor" if issubclass(kind, classes("torch", "Tensor")) else "other"
+    is_computed = issubclass(kind, classes("torch", "Tensor")) and not cast("Any", thing).is_leaf
+    return "tensor" if is_computed else "other"
 
 
 def _kind_of_function(function: types.FunctionType, *, is_local: bool) -> str:

@@ -11,7 +11,6 @@ import functools
 import linecache
 import os
 import sys
-import sysconfig
 import types
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
@@ -66,7 +65,7 @@ def _of_users(frame: types.FrameType | None) -> types.FrameType | None:
 
     Within one that evaluates for somebody else, such as `dataclasses`, that one asked for it.
     """
-    library = sysconfig.get_paths()["stdlib"] + os.sep
+    library = os.path.dirname(os.__file__) + os.sep
     while frame is not None:
         file = frame.f_code.co_filename
         if not (file.startswith(("<", library)) or "site-packages" in file):

@@ -69,6 +69,7 @@ def in_place_of_cuda(stood_in: StoodIn) -> Iterator[None]:
 def _taken_note_of(stood_in: StoodIn) -> Iterator[None]:
     """Stand in for what says which GPU is meant from then on, of which a mode is not told."""
     import torch
+    from torch.overrides import _pop_mode_temporarily
 
     by_default, of_rank = torch.set_default_device, torch.cuda.set_device
 
@@ -77,7 +78,8 @@ def _taken_note_of(stood_in: StoodIn) -> Iterator[None]:
         stood_in.by_default = _is_named(device)
         if stood_in.by_default:
             stood_in.ask()
-        by_default(_CPU if stood_in.by_default else device)
+        with _pop_mode_temporarily():  # older torch has that asked first which it lays on top
+            by_default(_CPU if stood_in.by_default else device)
 
     @passes_on
     def set_device(device: Any) -> None:

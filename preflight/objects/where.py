@@ -12,7 +12,6 @@ import linecache
 import os
 import re
 import sys
-import sysconfig
 import types
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
@@ -129,7 +128,7 @@ def _named_by_path(full: str, root: str) -> tuple[str, bool]:
     if site is not None and site + 1 < len(parts):
         inside = parts[site + 1 :]
         return f"{_distribution(inside[0].removesuffix('.py'))}: {'/'.join(inside)}", False
-    library = os.path.abspath(sysconfig.get_paths()["stdlib"])
+    library = os.path.abspath(os.path.dirname(os.__file__))
     if full.startswith(library + os.sep):
         return f"{_python()}: {name_of(full, library)}", False
     return name_of(full, root), True

@@ -10,7 +10,6 @@ import itertools
 import os
 import re
 import sys
-import sysconfig
 import traceback
 from collections.abc import Sequence
 
@@ -44,7 +43,7 @@ def stands_in_the_way(error: BaseException, folders: Sequence[str]) -> bool:
 
 def is_foreign(file: str) -> bool:
     """Whether a file is of Python or of an installed package."""
-    base = os.path.abspath(sysconfig.get_path("stdlib")) + os.sep
+    base = os.path.abspath(os.path.dirname(os.__file__)) + os.sep
     return (
         file.startswith("<frozen") or is_installed(file) or os.path.abspath(file).startswith(base)
     )

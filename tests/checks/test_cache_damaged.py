@@ -158,6 +158,8 @@ def test_what_is_quoted_is_what_the_reader_says(
     tmp_path: Path, name: str, content: bytes, really: str, quoted: str | None
 ) -> None:
     """So that somebody who searches for the message finds the cause."""
+    if really == "legacy .tar format" and torch.__version__ < "2.6":
+        pytest.skip("this torch says nothing of the sort")
     found = finding_of(name, content, tmp_path)
 
     assert really in said_of(tmp_path / name)

@@ -107,12 +107,17 @@ def test_what_torch_loads_with_weights_only_is_left_alone(
 ) -> None:
     """And no more: this torch is the judge, since a later one refuses nested tensors."""
     path = tmp_path / "a.pt"
-    torch.save(thing(), path, **options)
+    try:
+        torch.save(thing(), path, **options)
+    except AttributeError as error:
+        pytest.skip(f"this torch has none: {error}")
     refused = False
     try:
         torch.load(path, weights_only=True)
     except pickle.UnpicklingError as error:
         refused = "must be imported" not in str(error)
+        if "INTERNAL ASSERT FAILED" in str(error):
+            pytest.skip(f"torch cannot load what it has saved: {error}")
     except (AttributeError, RuntimeError) as error:
         pytest.skip(f"torch cannot load what it has saved: {error}")
 
@@ -349,6 +354,9 @@ REFUSED: dict[str, Any] = {
 }
 
 
+@pytest.mark.skipif(
+    not hasattr(torch.serialization, "safe_globals"), reason="this torch allows nothing for a while"
+)
 @pytest.mark.parametrize("thing", list(REFUSED.values()), ids=list(REFUSED))
 def test_what_torch_refuses_is_a_warning_whose_fix_is_enough_for_torch(
     tmp_path: Path, thing: Any
@@ -513,8 +521,11 @@ import json, warnings
 warnings.simplefilter("ignore")
 import torch
 from torch import _weights_only_unpickler as unpickler
-import torch._dynamo, torch.distributed._serialization, torch.distributed.tensor, torch.nested
-allowed = {*unpickler._get_allowed_globals(), *unpickler._get_user_allowed_globals()}
+import torch._dynamo, torch.distributed, torch.nested
+if torch.__version__ >= "2.6":
+    import torch.distributed._serialization, torch.distributed.tensor
+more = getattr(unpickler, "_get_user_allowed_globals", dict)()  # since torch 2.4
+allowed = {*unpickler._get_allowed_globals(), *more}
 names = [f"{module.__name__}.{name}"
          for module in (torch, torch._utils, torch.cuda, torch.sparse, torch.cuda.sparse)
          for name in dir(module)]

@@ -60,6 +60,9 @@ def test_torch_raises_where_it_is_told(tmp_path: Path, text: str) -> None:
     command = [sys.executable, str(path), str(tmp_path / "meets")]
     done = subprocess.run(command, capture_output=True, check=False, timeout=120)
 
+    if b"no GPUs found" in done.stderr:
+        pytest.skip("the group that this torch makes by itself needs a GPU")
+
     facts = read_source(Source(path="train.py"), str(tmp_path), {})
     open_reads = [one for one in facts.reads if not one.guarded]
 

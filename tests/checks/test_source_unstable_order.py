@@ -41,6 +41,11 @@ HEALTHY = {
     "a few in a log": "x = list(set(captions))\n    logger.warning('such as %s', ', '.join(x[:3]))",
     "a few in an error": "raise KeyError(list(set(captions))[:3])",
     "a few by a name": "few = list(set(captions))[:3]\n    logging.info('such as %s', few)",
+    "what is done of what is waited for": (
+        "done, more = wait(captions)\n    x = list(done)[:2]\n    done = set(more)\n"
+        "    return x + list(done)[:2]"
+    ),
+    "a set at times": "x = set(captions)\n    x, _ = order(x)\n    return list(x)[:2]",
     "the first order": "x = list(dict.fromkeys(captions))\n    return x[rank::world]",
 }
 DAMAGED = {
@@ -53,6 +58,10 @@ DAMAGED = {
     "at once": "return list(set(captions))[:2]",
     "a comprehension": "return list({one.upper() for one in captions})[:2]",
     "by a name": "seen = set(captions)\n    x = list(seen)\n    return x[:2]",
+    "by a name with its type": "x: set[str] = set(captions)\n    return list(x)[:2]",
+    "by a name to which more is added": (
+        "x = set(captions)\n    x |= set(captions)\n    return list(x)[:2]"
+    ),
     "zipped": "x = list(set(captions))\n    return list(zip(x, captions))",
     "numbered": "return {x: i for i, x in enumerate(set(captions))}",
     "numbered by range": "x = list(set(captions))\n    return dict(zip(x, range(9)))",

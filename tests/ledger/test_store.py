@@ -137,6 +137,7 @@ def test_what_was_read_is_remembered_as_it_was_handed_over(desk: Desk) -> None:
     assert desk.told == []
 
 
+@pytest.mark.fresh
 def test_nothing_is_written_and_nothing_imported_where_nothing_was_read(desk: Desk) -> None:
     """A run that looks at no file pays nothing for the ledger."""
     code = (

@@ -71,7 +71,13 @@ FAULTS: Mapping[str, Fault] = {
         resumed="runs/plain/last.pt",
     ),
     "arguments that torch.load refuses": Fault(
-        PLAIN, RESUME, (('"args": vars(args)', '"args": args'),), resumed="runs/plain/last.pt"
+        PLAIN,
+        RESUME,
+        (
+            ('"args": vars(args)', '"args": args'),
+            ("load(args.resume)", "load(args.resume, weights_only=True)"),  # as torch has it by now
+        ),
+        resumed="runs/plain/last.pt",
     ),
     "a learning rate that is set anew": Fault(
         PLAIN,

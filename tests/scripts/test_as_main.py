@@ -205,6 +205,8 @@ def test_a_file_of_the_jobs_in_place_of_a_librarys_is_told_where_python_stops_at
     plain = subprocess.run(  # noqa: PLW1510  its exit code is looked at
         [sys.executable, "train.py"], cwd=tmp_path, capture_output=True, text=True
     )
+    if not plain.returncode:
+        pytest.skip(f"this torch does not look for {name}")
     (finding,) = look(tmp_path, "train.py").findings
 
     file, _, line = at.partition(":")

@@ -97,9 +97,12 @@ FAULTS: dict[str, tuple[tuple[Change, ...], str, str]] = {
         'torch.save(state, os.path.join(args.output, "last.pt.tmp"))',
     ),
     "a type that weights_only refuses": (
-        (('"args": vars(args)', '"args": args'),),
+        (
+            ('"args": vars(args)', '"args": args'),
+            ("load(args.resume)", "load(args.resume, weights_only=True)"),  # as torch has it by now
+        ),
         "script-resume",
-        "checkpoint = torch.load(args.resume)",
+        "checkpoint = torch.load(args.resume, weights_only=True)",
     ),
     "an optimizer that was never saved": (
         (UNSAVED,),

@@ -72,6 +72,7 @@ def test_a_healthy_script_is_left_alone(
     assert contents(folder) == before
 
 
+@pytest.mark.skipif(not hasattr(torch.amp, "GradScaler"), reason="this torch scales on GPUs only")
 def test_steps_that_a_scaler_leaves_out_are_healthy(tmp_path: Path) -> None:
     """The scale is too high at first, and the weights are kept from it."""
     seen = rehearse(planted(tmp_path, "scaled.py"))

@@ -49,7 +49,9 @@ def test_the_trainer_of_transformers_evaluates_and_saves(tmp_path: Path) -> None
     assert seen.told == []
     assert seen.rehearsal.ended.how == "returned"
     assert seen.rehearsal.times("evaluation")
-    assert "eval_steps 40 to 2, save_steps 40 to 2" in " ".join(seen.rehearsal.shortened)
+    told = " ".join(seen.rehearsal.shortened)  # in an order that versions do not share
+    assert "eval_steps 40 to 2" in told
+    assert "save_steps 40 to 2" in told
 
 
 SAVING = "    def on_save_checkpoint(self, kept):\n        kept['step'] = self.step\n\n"

@@ -6,15 +6,18 @@ import ast
 
 import pytest
 
+from preflight.settings.taking import Taking, parse_taking
 from preflight.sources.flaws.bodies import bodies
 from preflight.sources.flaws.loops import batch_loops, may_loop
 
+PLAIN = Taking("")
 HEAD = "from data import make as other\nimport data\n\ndef make(): ...\n\n"
 
 
 def loops(text: str) -> list[tuple[str, str, str, str]]:
     found = batch_loops(bodies(ast.parse(HEAD + text)), "train.py")
-    return [(one.takes, one.module, one.maker, one.pick) for one in found]
+    apart = [one for one in found if one.asks or (parse_taking(one.takes) or PLAIN).takes_apart]
+    return [(one.takes, one.module, one.maker, one.pick) for one in apart]
 
 
 @pytest.mark.parametrize(

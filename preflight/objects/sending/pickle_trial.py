@@ -128,6 +128,8 @@ def bulk(thing: object) -> Any:
                 raise RuntimeError(
                     "Cowardly refusing to serialize non-leaf tensor which requires_grad"
                 )
+            if _is_refused_for_meta(torch, thing):
+                raise RuntimeError("_share_fd_: only available on CPU")
             return NOTHING
         # Tensors of other classes pickle as those say, and have no sharing of their own.
         if issubclass(kind, (torch.UntypedStorage, torch.storage.TypedStorage)):
@@ -145,6 +147,13 @@ def bulk(thing: object) -> Any:
     if arrow is not None and issubclass(kind, getattr(arrow, "Buffer", ())):
         return NOTHING
     return NotImplemented
+
+
+def _is_refused_for_meta(torch: Any, tensor: Any) -> bool:
+    """Whether it is on the device `meta`, and torch is older than 2.3: it would share its data."""
+    return tensor.device.type == "meta" and not hasattr(
+        torch.multiprocessing.reductions, "rebuild_meta_tensor"
+    )
 
 
 class Enough(Exception):  # noqa: N818  it is no error: the look ends here

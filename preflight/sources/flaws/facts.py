@@ -4,6 +4,26 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+EACH = "*"
+"""Each part of a batch, in the way to a part."""
+
+
+class Use(NamedTuple):
+    """What a loop does with a part of a batch in each step, without a question what it is."""
+
+    at: tuple[str | int, ...]
+    """The way to the part: `(1, 'mask')`; `*` is each part."""
+
+    code: str
+    """Such as `mask.to(device)`."""
+
+    line: int
+    raises: str
+    """What Python says where the part is None; empty: nothing, and a key may lack (`get`)."""
+
+    key: str | int | None = None
+    """What is asked of the part by key or place."""
+
 
 class BatchLoop(NamedTuple):
     """A loop over what an own function or variable gives, which takes each batch apart."""
@@ -30,6 +50,9 @@ class BatchLoop(NamedTuple):
 
     asks: bool = False
     """Whether its body asks what a batch is before it takes it."""
+
+    uses: tuple[Use, ...] = ()
+    """What its body does with the parts of a batch."""
 
 
 class Spot(NamedTuple):

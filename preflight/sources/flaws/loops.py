@@ -8,9 +8,10 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple, TypeAlias
 
 from preflight.sources.flaws.bodies import Body, is_try
-from preflight.sources.flaws.facts import BatchLoop
+from preflight.sources.flaws.facts import BatchLoop, Use
 from preflight.sources.flaws.made_by import PASS_ON, Names, made_by, placed, values_of
 from preflight.sources.flaws.tuples import imports_in
+from preflight.sources.flaws.uses import uses_of
 from preflight.syntax.running import last_name
 
 # Exceptions by which a loop copes with a batch of another form.
@@ -19,7 +20,9 @@ _COPES = frozenset({"TypeError", "ValueError", "KeyError", "IndexError", "Except
 _TAKES = (ast.For, ast.AsyncFor, ast.Assign)
 
 _SIGNS = re.compile(
-    rb"\bfor\b[^\n]*,[^\n]*\bin\b|\bnext\(|^[ \t]*\(?\w+,[^\n=]*=[ \t]*\w+[ \t]*$", re.MULTILINE
+    rb"\bfor\b[^\n]*,[^\n]*\bin\b|\bnext\(|^[ \t]*\(?\w+,[^\n=]*=[ \t]*\w+[ \t]*$"
+    rb"|\bfor[ ](\w+)[ ]in\b(?s:.{1,4000}?)(?:\b\1[.\[]|\bin[ ]\1\b)",
+    re.MULTILINE,
 )
 
 
@@ -49,6 +52,7 @@ def batch_loops(every: Sequence[Body], file: str) -> Iterator[BatchLoop]:
                     given=made.given,
                     is_sure=taken.is_sure,
                     asks=taken.asks,
+                    uses=taken.uses,
                 )
 
 
@@ -76,6 +80,7 @@ class _Taken(NamedTuple):
     over: ast.expr
     asks: bool = False
     is_sure: bool = True
+    uses: tuple[Use, ...] = ()
 
 
 def _taken(body: Body) -> Iterator[_Taken]:
@@ -96,10 +101,11 @@ def _apart(node: ast.For | ast.AsyncFor | ast.Assign) -> Iterator[_Taken]:
     """Give what one statement takes apart."""
     if isinstance(node, (ast.For, ast.AsyncFor)):
         target, over = _bare(node.target, node.iter)
+        uses = uses_of(target, node.body)
         if isinstance(target, ast.Name):
             yield from _of_body(node, target, over)
-        elif isinstance(target, (ast.Tuple, ast.List)):
-            yield _Taken(node.lineno, target, over)
+        if uses or isinstance(target, (ast.Tuple, ast.List)):
+            yield _Taken(node.lineno, target, over, uses=uses)
         return
     drawn = _drawn(node.value)
     if drawn is not None and isinstance(node.targets[0], (ast.Tuple, ast.List)):

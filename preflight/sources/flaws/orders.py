@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple, TypeAlias
 
@@ -14,6 +15,7 @@ from preflight.syntax.running import last_name
 
 _SETS = frozenset({"set", "frozenset"})
 _LISTS = frozenset({"list", "tuple"})
+_JOINS = (ast.BitOr, ast.BitAnd, ast.Sub, ast.BitXor)
 _KEEP = frozenset({"list", "tuple", "array", "asarray", "tqdm", "deepcopy", "copy"})
 
 _SPLITS = re.compile(
@@ -28,7 +30,6 @@ _NUMBERS = re.compile(
     r"(?i)(?:^|_)(?:ids?|idxs?|idx|index|indexes|indices|ints?|sizes?|len\w*|"
     r"steps?|ranks?|shapes?|num\w*|dims?|dim|axes|offsets?|devices?)$"
 )
-
 
 _KINDS = (ast.expr, ast.stmt, ast.comprehension)
 _Node: TypeAlias = ast.expr | ast.stmt | ast.comprehension
@@ -82,15 +83,16 @@ def _makes_set(node: ast.AST) -> bool:
 
 def _sets(nodes: list[_Node]) -> frozenset[str]:
     """Give the names that are only ever given a set."""
-    given: dict[str, list[bool]] = {}
+    given, of_set = Counter[str](), Counter[str]()
     for node in nodes:
-        if isinstance(node, ast.Assign):
-            for target in node.targets:
-                if isinstance(target, ast.Name):
-                    given.setdefault(target.id, []).append(_is_set(node.value))
-        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            given.setdefault(node.id, [])
-    return frozenset(name for name, each in given.items() if each and all(each))
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            given[node.id] += 1
+        elif isinstance(node, (ast.Assign, ast.AnnAssign, ast.AugAssign)):
+            is_joined = isinstance(node, ast.AugAssign) and isinstance(node.op, _JOINS)
+            if is_joined or (node.value is not None and _is_set(node.value)):
+                targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+                of_set.update(one.id for one in targets if isinstance(one, ast.Name))
+    return frozenset(name for name, number in of_set.items() if number == given[name])
 
 
 def _is_set(node: ast.expr) -> bool:

@@ -1,0 +1,182 @@
+"""Parts of a batch that are None, or lack, are judged by what the loop does with them.
+
+Each loop is run as it stands, and its verdict is held against what Python does.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from preflight.batches.structure import structure_of
+from preflight.facts import FirstBatches, TakenFor
+from preflight.finding import Finding, Severity
+from preflight.sources.flaws.bodies import bodies
+from preflight.sources.flaws.loops import batch_loops, may_loop
+from preflight.testing import ask
+
+
+class Held:
+    """What may be done with a part that is there, as with a tensor."""
+
+    shape = (2,)
+
+    def to(self, _device: str) -> Held:
+        """Give it, on a device."""
+        return self
+
+    def sum(self) -> int:
+        """Give a number."""
+        return 0
+
+    def __len__(self) -> int:
+        return 2
+
+    def __mul__(self, other: object) -> Held:
+        return self if other is not None else NotImplemented
+
+    def __neg__(self) -> Held:
+        return self
+
+    def __gt__(self, _other: object) -> bool:
+        return True
+
+
+X = Held()
+BATCHES: dict[str, list[Any]] = {
+    "pairs": [(X, X), (X, None)],
+    "dicts": [{"x": X, "mask": X}, {"x": X, "mask": None}],
+    "lacking": [{"x": X, "mask": X}, {"x": X}],
+    "nested": [(X, {"mask": X, "n": [X, X]}), (X, {"mask": None, "n": [X, None]})],
+}
+
+STOPS = [
+    ("pairs", "x, m", "m = m.to('cpu')"),
+    ("pairs", "x, m", "loss = x * m"),
+    ("pairs", "i, (x, m)", "with held:\n    y = -x\n    z = -m"),
+    ("pairs", "x, m", "m > 0"),
+    ("pairs", "batch", "batch = [b.to('cpu') for b in batch]"),
+    ("pairs", "batch", "x, m = tuple(b.to('cpu') for b in batch)"),
+    ("pairs", "batch", "m = batch[1]\nn = m.shape[0]"),
+    ("pairs", "batch", "x, m = batch\nm.sum()"),
+    ("pairs", "x, m", "if m.sum():\n    pass"),
+    ("pairs", "x, m", "for one in range(2):\n    y = x\nm.sum()"),
+    ("dicts", "batch", "m = batch['mask'].to('cpu')"),
+    ("dicts", "batch", "batch = {k: v.to('cpu') for k, v in batch.items()}"),
+    ("dicts", "batch", "len(batch['mask'])"),
+    ("lacking", "batch", "m = batch['mask'].to('cpu')"),
+    ("lacking", "batch", "m = batch.get('mask')\nm.sum()"),
+    ("nested", "x, target", "target['mask'].sum()"),
+    ("nested", "x, target", "n = target['n'][-1].sum()"),
+]
+
+GOES_ON = [
+    ("pairs", "x, m", "if m is not None:\n    m = m.to('cpu')"),
+    ("pairs", "x, m", "m = m.to('cpu') if m is not None else None"),
+    ("pairs", "x, m", "m = X if m is None else m\nm.sum()"),
+    ("pairs", "x, m", "m = m or X\nm.sum()"),
+    ("pairs", "x, m", "x.sum()"),
+    ("pairs", "x, m", "f(x, mask=m)"),
+    ("pairs", "x, m", "has = m is not None\nif has:\n    loss = x * m"),
+    ("pairs", "x, m", "m = fill(m)\nm.sum()"),
+    ("pairs", "x, m", "if m is None:\n    continue\nm.sum()"),
+    ("pairs", "i, (x, m)", "if i:\n    break\nm.sum()"),
+    ("pairs", "x, m", "try:\n    m.sum()\nexcept AttributeError:\n    pass"),
+    ("pairs", "x, m", "late = lambda: m.sum()"),
+    ("pairs", "batch", "x, m = [b.to('cpu') if b is not None else b for b in batch]"),
+    ("pairs", "batch", "any(b.shape for b in batch)"),
+    ("pairs", "x, m", "'%s' % m"),
+    ("pairs", "x, m", "while m is None:\n    m = X\nm.sum()"),
+    ("dicts", "batch", "batch = {k: v.to('cpu') for k, v in batch.items() if v is not None}"),
+    ("dicts", "batch", "f(**batch)"),
+    ("dicts", "batch", "m = batch.get('mask')\nif m is not None:\n    m.sum()"),
+    ("dicts", "batch", "batch['mask'] = X\nbatch['mask'].sum()"),
+    ("dicts", "batch", "put(batch)\nbatch['mask'].sum()"),
+    ("lacking", "batch", "m = batch.get('mask')\nf(batch['x'], mask=m)"),
+    ("lacking", "batch", "m = batch.get('mask', X)\nm.sum()"),
+    ("lacking", "batch", "if 'mask' in batch:\n    batch['mask'].sum()"),
+    ("lacking", "batch", "m = batch.pop('mask', None)\nx = batch['x'].sum()"),
+    ("lacking", "batch", "batch.setdefault('mask', X)\nbatch['mask'].sum()"),
+    ("nested", "x, target", "m = target['mask'] or X\nm.sum()"),
+]
+
+
+class Quiet:
+    """What a `with` may hold."""
+
+    def __enter__(self) -> None:
+        """As `torch.no_grad()` has it."""
+
+    def __exit__(self, *_: object) -> None:
+        """End of it."""
+
+
+def put(batch: dict[str, object]) -> None:
+    batch["mask"] = X
+
+
+def run(text: str, batches: list[Any]) -> str:
+    """Give what Python raises."""
+
+    def make() -> Iterator[Any]:
+        yield from (dict(one) if isinstance(one, dict) else one for one in batches)
+
+    names = {"make": make, "X": X, "held": Quiet(), "put": put, "i": 1}
+    names |= {"f": lambda *_a, **_k: 1, "fill": lambda m: X if m is None else m}
+    try:
+        exec(text, names)
+    except (AttributeError, TypeError, KeyError) as error:
+        return type(error).__name__
+    return ""
+
+
+def told(taken: str, batches: str, body: str, **more: bool) -> tuple[list[Finding], str]:
+    """Give what is said of a loop, and what really becomes of it."""
+    over = "enumerate(make())" if taken.startswith("i,") else "make()"
+    text = f"for {taken} in {over}:\n    " + body.replace("\n", "\n    ")
+    source = f"def make(): ...\n{text}\n"
+    loops = [*batch_loops(bodies(ast.parse(source)), "train.py")]
+    assert may_loop(source.encode()) or not any(one.uses for one in loops)
+    uses = tuple(
+        TakenFor(takes=one.takes, file=one.file, asks=one.asks, uses=one.uses, **more)
+        for one in loops
+    )
+    given = tuple(map(structure_of, BATCHES[batches]))
+    facts = FirstBatches(name="train:make", ended="enough", batches=given, taken_for=uses)
+    return ask("loader-contract", facts), run(text, BATCHES[batches])
+
+
+@pytest.mark.parametrize(("batches", "taken", "body"), STOPS)
+def test_a_loop_that_stops_at_a_part_is_told_with_what_python_says(
+    batches: str, taken: str, body: str
+) -> None:
+    found, raised = told(taken, batches, body)
+
+    (one,) = [each for each in found if each.severity is Severity.ERROR]
+    assert str(one.evidence["raises"]).partition(":")[0] == raised
+    assert (one.at.file, one.evidence["batch"]) == ("train.py", 2)
+
+
+@pytest.mark.parametrize(("batches", "taken", "body"), GOES_ON)
+def test_a_loop_that_goes_on_is_left_alone(batches: str, taken: str, body: str) -> None:
+    found, raised = told(taken, batches, body)
+
+    assert raised == ""
+    assert [one.message for one in found if one.severity is Severity.ERROR] == []
+    if ".get(" in body or ".pop(" in body:
+        assert found == []
+
+
+def test_a_loop_behind_a_test_is_a_warning() -> None:
+    found, _ = told("x, m", "pairs", "m.sum()", is_sure=False)
+
+    assert [one.severity for one in found] == [Severity.WARNING]
+
+
+def test_a_part_that_no_loop_is_known_to_use_is_left_alone() -> None:
+    given = tuple(map(structure_of, BATCHES["pairs"]))
+
+    assert ask("loader-contract", FirstBatches(name="a:b", ended="enough", batches=given)) == []
