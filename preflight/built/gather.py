@@ -18,9 +18,9 @@ from preflight.kinds.target import Target
 from preflight.loaders.facts import Loaded, Sent
 from preflight.models.facts import Copied
 from preflight.models.read import copied_by
+from preflight.objects.facts import ModelCopy
 from preflight.ranks.made_facts import NO_TIME, RankBatches, RankLost, RankOrder
 from preflight.sources.facts import SourceFacts
-from preflight.syntax.facts import ModelCopy
 from preflight.targets.targets import Built, Source
 from preflight.users_code.facts import GivesBatches, Unbuilt
 from preflight.values.code_name import command_for

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from preflight.objects.facts import ModelCopy
 from preflight.syntax.copies import Code, copier_of
-from preflight.syntax.facts import ModelCopy
 from preflight.syntax.parsing import UnparsableError, parse
 from preflight.values.names import name_of
 

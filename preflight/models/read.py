@@ -15,9 +15,8 @@ from preflight.objects import where
 from preflight.objects.attributes import classes, own_attributes
 from preflight.objects.copying import copying
 from preflight.objects.copying.refusing import is_wrapper
-from preflight.objects.facts import Definition
+from preflight.objects.facts import Definition, ModelCopy
 from preflight.objects.paths import last_step, type_name
-from preflight.syntax.facts import ModelCopy
 from preflight.values.code_name import parse_spec, write_pick
 
 _PLACES = 1_000

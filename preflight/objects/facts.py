@@ -1,8 +1,9 @@
-"""Where something was defined, and how much is sent of it."""
+"""Where something was defined or is copied, and how much is sent of it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from preflight.findings.finding import Location
 
@@ -53,3 +54,24 @@ class Weight:
 
     parts: tuple[Part, ...] = ()
     """The fattest parts, the fattest first; none where there is little."""
+
+
+class ModelCopy(NamedTuple):
+    """The call by which a job copies its model as a whole, and what it gives the copy."""
+
+    file: str
+    line: int
+    code: str
+    """The call that stands there, such as `EMA(model)`."""
+
+    of_package: str | None = None
+    """What is called, where it is none of the job's own classes and no `deepcopy`."""
+
+    with_memo: bool = False
+    """Whether every copy is made with a memo, which says what it shares."""
+
+    of_inner: bool = False
+    """Whether every call is given what a wrapper holds: `….module`, `unwrap_model(…)`."""
+
+    averages: bool = False
+    """Whether it copies none, and keeps an average of the parameters: where no call copies one."""

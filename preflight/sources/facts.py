@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from preflight.objects.facts import ModelCopy
 from preflight.pipelines.facts import Reads
 from preflight.sources.flaws.facts import BatchLoop, Flaws, Returned
-from preflight.syntax.facts import ModelCopy
 
 
 class Standing(NamedTuple):

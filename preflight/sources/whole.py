@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from preflight.host.environment import launcher_of
 from preflight.host.start_method import default_start_method
+from preflight.objects.facts import ModelCopy
 from preflight.pipelines.facts import Reads
 from preflight.sources.environment_reads import is_stored_before
 from preflight.sources.facts import (
@@ -25,7 +26,6 @@ from preflight.sources.flaws.facts import Returned
 from preflight.sources.flaws.find import of_all
 from preflight.sources.flaws.tuples import file_called
 from preflight.sources.mentions import function_of, is_of, stem_of, trains, which_comes
-from preflight.syntax.facts import ModelCopy
 from preflight.syntax.listing import is_test
 from preflight.syntax.outcomes import Defaults
 from preflight.syntax.reached import Unnamed

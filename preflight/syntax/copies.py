@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from preflight.syntax.facts import ModelCopy
+from preflight.objects.facts import ModelCopy
 from preflight.syntax.listing import is_test
 from preflight.syntax.parsing import Parsed
 from preflight.syntax.running import key_of, last_name

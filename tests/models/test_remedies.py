@@ -23,7 +23,7 @@ from torch.optim.swa_utils import AveragedModel
 
 from preflight.findings.finding import Finding, Severity
 from preflight.models.read import copied_by, copy_model
-from preflight.syntax.facts import ModelCopy
+from preflight.objects.facts import ModelCopy
 from preflight.testing import ask
 from tests.archives import least_seconds
 from tests.contents import of_torch

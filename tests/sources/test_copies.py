@@ -11,8 +11,8 @@ from torch.optim.swa_utils import AveragedModel
 
 import preflight
 from preflight.findings.finding import Finding, Severity
+from preflight.objects.facts import ModelCopy
 from preflight.sources.read import read_source
-from preflight.syntax.facts import ModelCopy
 from preflight.targets.targets import Source
 from tests.files import put
 
