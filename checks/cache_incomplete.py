@@ -99,7 +99,7 @@ def cache_incomplete(facts: CacheKeys, job: Job) -> Iterator[Finding]:
         return
     if facts.respelled is not None:
         yield _of_spelling(facts, job)
-    elif facts.entries and not facts.matched:
+    elif facts.entries and not facts.matched and (facts.orphans or facts.instead is not None):
         yield _of_nothing(facts, job)
         return
     if facts.missing > (facts.respelled.samples if facts.respelled is not None else 0):

@@ -170,6 +170,6 @@ def shared(found: Pair, files: Sequence[str], sizes: Sequence[int], keys: Sequen
         first=files[found.first],
         samples=found.samples,
         alike=found.alike,
-        of=sizes[found.other],
+        of=max(sizes[found.other], found.samples),  # one that was cut has a key, too
         keys=tuple(keys),
     )

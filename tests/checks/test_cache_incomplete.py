@@ -210,6 +210,13 @@ def test_where_nothing_leads_anywhere_it_is_one_warning() -> None:
     assert 'key = "sha256(stem)"' in (other.fix or "")
 
 
+def test_where_all_entries_lead_to_samples_that_need_more_the_samples_are_told() -> None:
+    """Of captions of several lines, some lines have no entry."""
+    (one,) = tell(replace(LOST, rule="md5(caption)", by_caption=True, orphans=0))
+
+    assert one.message == "lacks the entries of all 2,392 samples: photos/a.jpg and 2,391 more"
+
+
 def test_samples_without_an_entry_are_a_warning() -> None:
     names = ("photos/a.jpg", "photos/b.jpg")
     (one,) = tell(replace(WHOLE, matched=2_390, missing=2, missing_names=names))

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from preflight.datasets.key_names import name_keys
-from preflight.shards.packed_keys import SampleIndex, hash_of, pack, pairs
+from preflight.shards.packed_keys import Pair, SampleIndex, hash_of, pack, pairs, shared
 from tests.archives import samples, shard_facts, tarred
 
 
@@ -103,3 +103,9 @@ def test_a_shard_gives_the_sizes_of_its_samples(tmp_path: Path) -> None:
 
     assert list(index.sizes) == [11, 5]
     assert list(index.hashes) == [hash_of("a"), hash_of("b")]
+
+
+def test_a_sample_that_was_cut_counts_among_those_that_there_are() -> None:
+    told = shared(Pair(0, 1, samples=2), ["a.tar", "b.tar"], [4, 1], ["00", "01"])
+
+    assert (told.samples, told.of) == (2, 2)
