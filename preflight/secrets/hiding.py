@@ -101,9 +101,8 @@ class Secrets:
         """
         found: set[str] = set()
         hidden: T = self._walk(value, found)
-        drawn = sorted(filter(looks_random, found), key=len, reverse=True)
-        more = Secrets(values=tuple(drawn), mark=self.mark)
-        return more._walk(hidden, set()) if drawn else hidden
+        drawn = tuple(sorted(filter(looks_random, found), key=len, reverse=True))
+        return Secrets(values=drawn, mark=self.mark)._walk(hidden, set()) if drawn else hidden
 
     def _walk(self, value: Any, found: set[str]) -> Any:
         if isinstance(value, str):
