@@ -99,10 +99,11 @@ class Secrets:
 
         What is found by its name in one text is taken out of the others as well.
         """
-        found: set[str] = set()
+        found = set[str]()
         hidden: T = self._walk(value, found)
         drawn = tuple(sorted(filter(looks_random, found), key=len, reverse=True))
-        return Secrets(values=drawn, mark=self.mark)._walk(hidden, set()) if drawn else hidden
+        more = Secrets(values=drawn, mark=self.mark)
+        return more._walk(hidden, set()) if drawn else hidden
 
     def _walk(self, value: Any, found: set[str]) -> Any:
         if isinstance(value, str):
@@ -212,8 +213,7 @@ class Secrets:
 
 def _common(one: str, other: str) -> int:
     """Give how many characters one text ends with, and the other begins with."""
-    longest = min(len(one), len(other))
-    lengths = range(longest, _BEGINNING - 1, -1)
+    lengths = range(min(len(one), len(other)), _BEGINNING - 1, -1)
     found = next((length for length in lengths if one.endswith(other[:length])), 0)
     return found if is_no_word(other[:found]) else 0
 
