@@ -167,7 +167,9 @@ _PATH = _path_in(1, "filename")
 
 POINTS = (
     Point(module="argparse", name="ArgumentParser.parse_known_args", wrap=_arguments),
+    # Of late, typer brings a click of its own.
     Point(module="click.core", name="Command.parse_args", wrap=_options),
+    Point(module="typer._click.core", name="Command.parse_args", wrap=_options),
     # `import torch` gives both by names of its own, which may be there before us.
     *(
         Point(module=module, name=name, wrap=wrap)
