@@ -19,11 +19,18 @@ def in_evaluation(raised: Raised) -> bool:
 
 
 def every(facts: Rehearsal) -> Iterator[Raised]:
-    """Give what was raised and not caught: by the script, then by its threads."""
+    """Give what was raised and not caught: by the script, then by its threads.
+
+    A thread that is started for each checkpoint raises the same again: the first of them is given.
+    """
+    known = set()
     for one in (facts.ended.raised, *facts.threads):
         lacks = None if one is None else one.lacks
         if one is not None and not one.told_by and (lacks is None or lacks.kind == "variable"):
-            yield one
+            what = one.error.partition(":")[0], one.frames, bool(one.thread)
+            if what not in known:
+                yield one
+            known.add(what)
 
 
 def told(check: Check, raised: Raised, facts: Rehearsal, job: Job, why: str) -> Finding:

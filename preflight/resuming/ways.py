@@ -6,6 +6,7 @@ import argparse
 import re
 import shlex
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from preflight.resuming.moments import Moment, Way
 
@@ -35,6 +36,20 @@ def way_of(actions: Iterable[argparse.Action], given: Sequence[str]) -> Way | No
     words = {each.split("=")[0] for each in given}
     return Way(
         option=name, takes_path=one.nargs != 0, is_given=not words.isdisjoint(one.option_strings)
+    )
+
+
+def as_action(parameter: Any) -> argparse.Action:
+    """Give a parameter of click as what argparse would have; an argument has no options there."""
+    kind = getattr(parameter, "type", None)
+    is_flag = getattr(parameter, "is_flag", False)
+    return argparse.Action(
+        [one for one in parameter.opts if one.startswith("-")],
+        parameter.name or "",
+        nargs=0 if is_flag else None,
+        type={"integer": int, "float": float}.get(getattr(kind, "name", "")),
+        choices=getattr(kind, "choices", None),
+        help=getattr(parameter, "help", None),
     )
 
 

@@ -20,6 +20,18 @@ _OFFLINE = {
     "WANDB_ERROR_REPORTING": "false",
     "NEPTUNE_MODE": "offline",
     "CLEARML_OFFLINE_MODE": "1",
+    "COMET_START_ONLINE": "false",
+    "COMET_AUTO_LOG_DISABLE": "true",
+    "COMET_ERROR_TRACKING_ENABLE": "false",
+    "SWANLAB_MODE": "offline",
+}
+
+# What names the folder of such a record: each has one of its own.
+_FOLDERS = {
+    "WANDB_DIR": "",
+    "SWANLAB_LOG_DIR": "swanlab",
+    "COMET_OFFLINE_DIRECTORY": "comet",
+    "__AIM_REPO_NAME__": "aim",
 }
 
 
@@ -36,7 +48,7 @@ def lay_over_disk(watch: Watch, script: Mapping[str, Any]) -> None:
     folder = os.path.join(watch.scratch, "tracked")
     os.makedirs(folder, exist_ok=True)
     os.environ.update(_OFFLINE)
-    os.environ["WANDB_DIR"] = folder
+    os.environ.update({name: os.path.join(folder, one) for name, one in _FOLDERS.items()})
     os.environ["MLFLOW_TRACKING_URI"] = "file://" + folder.replace(os.sep, "/")
     if not watch.options["allow_writes"]:
         watch.layer = layer_of(script, watch.root)

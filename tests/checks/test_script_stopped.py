@@ -89,3 +89,17 @@ def test_an_exit_code_that_says_failure_is_told_and_others_are_not() -> None:
 
 def test_a_script_that_was_stopped_by_us_is_left_alone() -> None:
     assert ask("script-stopped", rehearsal(ended=Ended(how="stopped"))) == []
+
+
+def test_what_each_of_some_threads_raises_is_told_once() -> None:
+    """One thread a checkpoint, of which each has a number."""
+    threads = tuple(
+        Raised(error=f"OSError: {number}.pt", frames=(INNER,), thread=f"Thread-{number}")
+        for number in (1, 2)
+    )
+    other = replace(threads[0], frames=(OUTER,))
+
+    first, second = ask("script-stopped", rehearsal(threads=(*threads, other)))
+
+    assert first.message == "thread Thread-1 raises OSError: 1.pt"
+    assert str(second.at) == "train.py:3"

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import argparse
+from typing import Any
 
 import pytest
 
 from preflight.resuming.moments import SAVE, Moment, Way
-from preflight.resuming.ways import path_of, way_of, words_for
+from preflight.resuming.ways import as_action, path_of, way_of, words_for
 
 
 def found(*options: dict[str, object], given: tuple[str, ...] = ()) -> Way | None:
@@ -89,3 +90,16 @@ def test_files_that_lie_side_by_side_are_named_by_their_folder() -> None:
 
     assert path_of(parts) == "a/7"
     assert path_of(parts, folder=False) == "a/7/optimizer.pt"
+
+
+def test_options_of_click_are_read_as_those_of_argparse_are() -> None:
+    import click
+
+    def found_of(*declared: str, **more: Any) -> Way | None:
+        return way_of([as_action(click.Option(declared, **more))], ())
+
+    assert found_of("--resume", default=None) == Way(option="--resume", takes_path=True)
+    assert found_of("--resume", is_flag=True) == Way(option="--resume", takes_path=False)
+    assert found_of("--resume-mode", type=click.Choice(["auto"])) is None
+    assert found_of("--resume-at", type=int) is None
+    assert way_of([as_action(click.Argument(["resume"]))], ()) is None

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from preflight.resuming.ways import way_of
+from preflight.resuming.ways import as_action, way_of
 from preflight.scripts.points import Point
 from preflight.scripts.saving.log import File, log_of
 from preflight.scripts.saving.sampling import mark_of
@@ -149,11 +149,27 @@ def _arguments(original: Callable[..., Any], watch: Watch) -> Callable[..., Any]
     return parse
 
 
+def _options(original: Callable[..., Any], watch: Watch) -> Callable[..., Any]:
+    """Read what a command of click, or of typer, declares."""
+
+    @functools.wraps(original)
+    def parse_args(command: Any, ctx: Any, args: Any) -> Any:
+        way = way_of(map(as_action, command.params), args)
+        if way is not None and watch.is_here:
+            log_of(watch).way(way)
+        return original(command, ctx, args)
+
+    return parse_args
+
+
 _SAFE = "safetensors.torch"
 _PATH = _path_in(1, "filename")
 
 POINTS = (
     Point(module="argparse", name="ArgumentParser.parse_known_args", wrap=_arguments),
+    # Of late, typer brings a click of its own.
+    Point(module="click.core", name="Command.parse_args", wrap=_options),
+    Point(module="typer._click.core", name="Command.parse_args", wrap=_options),
     # `import torch` gives both by names of its own, which may be there before us.
     *(
         Point(module=module, name=name, wrap=wrap)

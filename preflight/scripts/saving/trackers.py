@@ -29,6 +29,28 @@ def _wandb(original: Callable[..., Any], watch: Watch) -> Callable[..., Any]:
     return init
 
 
+def _offline(of: str) -> Callable[[Any, Watch], Any]:
+    """Have one be offline that is told to be anything else, but for what sends nothing either."""
+
+    def wrap(original: Callable[..., Any], watch: Watch) -> Callable[..., Any]:
+        @functools.wraps(original)
+        def begin(*args: Any, **named: Any) -> Any:
+            changed: dict[str, Any] = {"online": False} if named.get("online") else {}
+            if named.get("mode") not in {None, "offline", "disabled", "debug", "local"}:
+                changed = {"mode": "offline"}
+            if changed:
+                watch.shortened(f"{of} to offline")
+            return original(*args, **{**named, **changed})
+
+        return begin
+
+    return wrap
+
+
+def _unasked(_original: object, _watch: Watch) -> Any:
+    return staticmethod(lambda *_, **__: None)
+
+
 def _login(original: Callable[..., Any], _watch: Watch) -> Callable[..., Any]:
     @functools.wraps(original)
     def login(*_args: Any, **_named: Any) -> bool:
@@ -57,6 +79,16 @@ def _client(original: Callable[..., None], _watch: Watch) -> Callable[..., None]
 POINTS = (
     Point(module="wandb.sdk.wandb_init", name="init", wrap=_wandb),
     Point(module="wandb.sdk.wandb_login", name="login", wrap=_login),
+    Point(module="swanlab", name="init", wrap=_offline("swanlab")),
+    Point(module="swanlab", name="login", wrap=_login),
+    Point(module="comet_ml", name="start", wrap=_offline("comet")),
+    Point(module="comet_ml", name="login", wrap=_login),
+    Point(module="neptune.metadata_containers.run", name="Run.__init__", wrap=_offline("neptune")),
+    Point(
+        module="clearml.utilities.check_updates",
+        name="CheckPackageUpdates.check_new_package_available",
+        wrap=_unasked,
+    ),
     Point(module="mlflow.tracking._tracking_service.utils", name="set_tracking_uri", wrap=_address),
     Point(module="mlflow.tracking.client", name="MlflowClient.__init__", wrap=_client),
 )
