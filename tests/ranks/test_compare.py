@@ -69,9 +69,7 @@ def test_tensors_that_only_places_tell_apart_may_lie_in_another_order_in_a_part(
     "last",
     [
         told(1, 3, draws=[5, 6], there=[10, 11], replicas=2),  # its own copies of the same data
-        told(
-            1, 3, draws=[7, 8], there=[1, 3], replicas=1
-        ),  # a list of its own
+        told(1, 3, draws=[7, 8], there=[1, 3], replicas=1),  # a list of its own
         told(1, 3, draws=[7, 8], there=[], replicas=2),  # without names
         told(1, 3, there=[1, 3], replicas=2),  # of which no sample can be drawn again
     ],
