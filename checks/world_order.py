@@ -8,8 +8,9 @@ What it finds
     of the rank that are others then, though ranks are to divide them: nobody has some of them, and
     several have others. Items are told apart by the names in the lists that a data set holds, or by
     samples that are drawn with the same random numbers; those of a stream by webdataset's keys, by
-    paths, or whole. Where every rank has all, the order is nobody's business; only that of a set is
-    a note, since no seed repeats it.
+    paths, or whole. Found as well are lists that differ between two ranks where a
+    DistributedSampler divides them, so that they are divided twice. Where every rank has all, the
+    order is nobody's business; only that of a set is a note, since no seed repeats it.
 
     Nothing is said of what ranks agree on by themselves: lists that are sent around by
     `torch.distributed` (which is not judged), samplers with one seed, accelerate's generators.
@@ -47,6 +48,12 @@ class _Cause(NamedTuple):
 
 
 _CAUSES = {
+    "rank": _Cause(
+        when="than the last rank has at the same places of its list",
+        why="Each rank makes a list of its own, and its sampler divides that among all ranks",
+        fix="Make one list on all ranks, shuffled with one seed; or, where each rank is to have a "
+        "list of its own, leave out the sampler that divides it.",
+    ),
     "hash": _Cause(
         when="with another PYTHONHASHSEED",
         why="Python orders a set of strings anew in each process, and so hash() of one",

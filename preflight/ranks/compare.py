@@ -101,6 +101,7 @@ def order_of(
         return replace(bare, reason=reason)
     splits = _are_split(first, last)
     found = [_held_against(cause, first, last, one) for cause, one in again.items()]
+    found.append(_of_other_lists(first, last, world[0]))
     if first["by"] not in (*_SURE, "place") and _is_other(first, again.get("random", first)):
         return replace(bare, reason=_NEITHER)  # random numbers change samples, or choose them
     kept = tuple(
@@ -156,6 +157,21 @@ def _held_against(cause: str, first: Told, last: Told, again: Told) -> OtherItem
         before=_one_of(first, before - now),
         now=_one_of(again, now - before),
     )
+
+
+def _of_other_lists(first: Told, last: Told, ranks: int) -> OtherItems | None:
+    """Say whether ranks of one sampler, which divides one list among all, have each another list.
+
+    Where names alone differ, each rank may have its own copy of the data.
+    """
+    if not first.get("replicas") == last.get("replicas") == ranks or _is_no_matter(first, last):
+        return None
+    both = [(one.get("there") or (), one.get("draws") or ()) for one in (first, last)]
+    (mine, my_draws), (yours, your_draws) = both
+    if not (mine and yours and my_draws and your_draws) or mine == yours:
+        return None
+    others = sum(one != other for one, other in zip(mine, yours, strict=False))
+    return OtherItems("rank", others, min(len(mine), len(yours))) if others else None
 
 
 def _is_resampled(told: Told) -> bool:

@@ -142,7 +142,20 @@ def _by_sampler(
     names = names_of(dataset)
     with kept_random_state():  # the next loader's sampler draws on from here
         drawn = _draws(dataset, names, alive)
-    return {**told, **_items(indices, names), **drawn}
+    return {**told, **_items(indices, names), **drawn, "replicas": _replicas(parts)}
+
+
+def _replicas(parts: Mapping[str, Any]) -> int | None:
+    """Say among how many ranks its sampler divides: torch's, one made like it, or accelerate's."""
+    batches = own_attributes(parts.get("batch_sampler"))
+    names = ("num_replicas", "num_processes")
+    holders = (
+        own_attributes(parts.get("sampler")),
+        own_attributes(batches.get("sampler")),
+        batches,
+    )
+    found = (one.get(name) for one in holders for name in names)
+    return next((one for one in found if isinstance(one, int)), None)
 
 
 def _items(indices: Sequence[Any], names: Names | None) -> dict[str, Any]:

@@ -87,6 +87,10 @@ def distributed(data, **more):
     return DataLoader(data, batch_size=4, sampler=sampler)
 
 
+def alone_in(data):
+    return DataLoader(data, sampler=DistributedSampler(data, num_replicas=1, rank=0))
+
+
 def shuffled(names, *, seed=None):
     names = list(names)
     (random if seed is None else random.Random(seed)).shuffle(names)
@@ -110,6 +114,7 @@ def healthy():
         "with replacement": DataLoader(Named(NAMES), batch_size=4, sampler=weights),
         "halves": distributed(halves[0]),
         "even stream": DataLoader(Stream(NAMES[:40]), batch_size=5, num_workers=2),
+        "a list of each rank": alone_in(Named(NAMES[RANK:40:WORLD])),
         "no rank at all": DataLoader(Nameless(NAMES), batch_size=4),
     }
 
@@ -167,6 +172,8 @@ def unlike():
         "stream of a set": DataLoader(Stream(list({*NAMES})), batch_size=6, num_workers=2),
         "shuffled stream": DataLoader(Stream(shuffled(NAMES)), batch_size=6),
         "part of a set": distributed(Subset(Named(list({*NAMES})), range(40))),
+        "shuffled by the rank": distributed(Named(shuffled(NAMES, seed=RANK))),
+        "divided twice": distributed(Named(NAMES[RANK::WORLD])),
         "order of a set": DataLoader(Named(list({*NAMES}))),
     }
 

@@ -8,7 +8,7 @@ import pytest
 
 from preflight.objects.facts import Definition
 from preflight.ranks.compare import batches_of, order_of, raised_by
-from preflight.ranks.made_facts import RankOrder
+from preflight.ranks.made_facts import OtherItems, RankOrder
 from preflight.users_code.facts import Frame, Unbuilt
 from preflight.values.wire import to_wire
 
@@ -63,6 +63,28 @@ def test_tensors_that_only_places_tell_apart_may_lie_in_another_order_in_a_part(
     ]
 
     assert order(parts[0], parts[1], random=parts[2]).found == ()
+
+
+@pytest.mark.parametrize(
+    "last",
+    [
+        told(1, 3, draws=[5, 6], there=[10, 11], replicas=2),  # its own copies of the same data
+        told(1, 3, draws=[7, 8], there=[1, 3], replicas=1),  # a list of its own
+        told(1, 3, draws=[7, 8], there=[], replicas=2),  # without names
+        told(1, 3, there=[1, 3], replicas=2),  # of which no sample can be drawn again
+    ],
+)
+def test_a_list_of_each_rank_is_nothing_where_it_is_not_divided_again(last: Any) -> None:
+    first = told(0, 2, draws=[5, 6], there=[0, 2], replicas=last["replicas"])
+
+    assert order(first, last).found == ()
+
+
+def test_lists_that_differ_by_the_rank_are_found_where_they_are_divided_again() -> None:
+    first = told(0, 2, draws=[5, 6], there=[0, 2], replicas=2)
+    last = told(1, 2, draws=[7, 6], there=[1, 2], replicas=2)
+
+    assert order(first, last).found == (OtherItems("rank", 1, 2),)
 
 
 def test_random_content_of_a_stream_is_not_taken_for_its_order() -> None:
