@@ -32,7 +32,7 @@ def count(batch: Any, batch_size: int | None = None) -> int | None:
         return None
     if kinds and _are_whole_samples(batch, batch_size):
         return len(batch)
-    if kinds <= {list, tuple} and {len(one) for one in batch} == {batch_size}:
+    if kinds and kinds <= {list, tuple} and {len(one) for one in batch} == {batch_size}:
         return batch_size
     sizes = {len(part) for _, part in _parts(batch)}
     if len(sizes) == 1:
