@@ -73,12 +73,6 @@ def _severity_of(one: Uncaptioned) -> Severity:
     return Severity.WARNING if is_open else Severity.ERROR
 
 
-def as_taken(findings: Iterator[Finding], facts: ShardFacts) -> Iterator[Finding]:
-    """Tell no sample as worse than what the loader does with those that lack something."""
-    worst = max(_severity(one, facts) for one in facts.lacking)
-    yield from (replace(one, severity=min(one.severity, worst)) for one in findings)
-
-
 def is_open(facts: ShardFacts) -> bool:
     """Whether code of the user's takes the samples, and what they lack is judged by a guess."""
     return bool(facts.decided_by) and facts.pairing is not None and facts.pairing.rule == "auto"

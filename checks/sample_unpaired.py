@@ -115,8 +115,6 @@ def sample_unpaired(
         yield from in_data.by_loader(sample_unpaired.found, facts)
     elif isinstance(facts, ShardFacts) and in_data.is_open(facts):
         yield from in_data.of_own_stage(_by_pairs(facts), facts)
-    elif isinstance(facts, ShardFacts) and facts.lacking:
-        yield from in_data.as_taken(_by_pairs(facts), facts)
     else:
         yield from _by_pairs(facts)
 

@@ -107,8 +107,24 @@ class _Told:
             self.walk(parts["dataset"], depth + 1)
         elif type(parts.get("urls")) is list and any(".tar" in str(one) for one in parts["urls"]):
             self._take(thing, depth)
+        elif type(parts.get("datasets")) in (list, tuple):
+            self._walk_chained(parts["datasets"], depth)
         else:
             self._walk_held(thing, parts, depth)
+
+    def _walk_chained(self, datasets: Sequence[object], depth: int) -> None:
+        """Take in pipelines of which one follows the other, where they do the same to samples."""
+        each = [_Told(self.lines) for _ in datasets]
+        for one, dataset in zip(each, datasets, strict=True):
+            one.walk(dataset, depth + 1)
+        plain = [[replace(stage, at=Definition()) for stage in one.stages] for one in each]
+        if all(one and one == plain[0] for one in plain):
+            self.shards += [shard for one in each for shard in one.shards]
+            self.stages += each[0].stages if each else []
+            self.batch = each[0].batch if each else None
+            for one in each:
+                self.endless = self.endless or one.endless
+                self.endless_at = self.endless_at if self.endless_at.line else one.endless_at
 
     def _walk_held(self, thing: object, parts: Mapping[str, Any], depth: int) -> None:
         """Take in pipelines that a data set of the user's own goes through, and its own code."""

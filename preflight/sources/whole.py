@@ -98,8 +98,8 @@ class JobSources:
 
     def perhaps(self) -> list[str]:
         """Name the files of a folder that may be started, by their names, and have no guard."""
-        is_asked = self.is_folder and any(self._needed())
-        return [name for name, one in self.files.items() if is_asked and one.is_script is None]
+        files = self.files.items() if self.is_folder else ()
+        return [name for name, one in files if one.is_script is None]
 
     def looped_over(self) -> list[str]:
         """Name the files in which stands what a loop of another file goes over."""

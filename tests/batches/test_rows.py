@@ -23,6 +23,7 @@ BATCHES = {
     "a list of columns": ([[IMAGE] * 4, ["a cat"] * 4], 4),
     "dicts of columns": (({"x": torch.zeros(4, 3)}, {"y": torch.zeros(4), "n": ["a"] * 4}), 4),
     "dicts of columns of one name": (({"x": torch.zeros(4, 3)}, {"x": torch.zeros(4)}), 4),
+    "one tensor": (torch.zeros(4, 3), 4),
     "a tuple of columns": (((torch.zeros(4),) * 4, (torch.ones(4),) * 4), 4),
     "texts": (["a cat", "a dog"], 2),
     "a picture and its caption": ((IMAGE, "a cat"), None),

@@ -68,7 +68,7 @@ IMAGE = photo(width=32, height=32)
         ("dropped", 3, {"WARNING"}, "go"),
         ("drops_by_a_handler", 3, {"WARNING"}, "go"),
         ("raises", 0, {"WARNING"}, "no-go"),
-        ("asked_for", 3, {"WARNING"}, "go"),
+        ("asked_for", 3, {"ERROR"}, "no-go"),
     ],
 )
 def test_what_a_function_of_the_users_fills_in_is_not_missing(

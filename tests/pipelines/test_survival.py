@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from torch.utils.data import DataLoader
+from torch.utils.data import ChainDataset, DataLoader
 
 from preflight.datasets.survivals import came
 from preflight.objects.facts import Definition
@@ -192,6 +192,28 @@ def test_as_many_come_through_as_webdataset_gives(
     assert found.fields_known
     if not found.uncounted:
         assert found.samples == found.through + sum(one.samples for one in found.losses)
+
+
+@pytest.mark.parametrize("kind", ["good", "caption suffixes mixed", "half of the captions"])
+def test_as_many_come_through_chained_pipelines_as_they_give(tmp_path: Path, kind: str) -> None:
+    (tmp_path / "0.tar").write_bytes(KINDS["good"]())
+    (tmp_path / "1.tar").write_bytes(KINDS[kind]())
+    names = ["0.tar", "1.tar"]
+    chain = ChainDataset([cascade([str(tmp_path / one)]) for one in names])
+
+    found = said(DataLoader(chain, batch_size=None), tmp_path, names)
+
+    assert found.looked_at == 2
+    assert found.through == sum(1 for _ in given(chain))
+
+
+def test_of_chained_pipelines_that_do_different_things_nothing_is_said(tmp_path: Path) -> None:
+    urls = [str(tmp_path / "0.tar")]
+    chain = ChainDataset([cascade(urls), no_images(urls)])
+
+    found = reads(DataLoader(chain), "make", Definition(), Lines(Definition(), ""))
+
+    assert found is None or not found.stages
 
 
 @pytest.mark.parametrize("part", [0.35, 0.7, 0.97])

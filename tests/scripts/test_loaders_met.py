@@ -106,6 +106,18 @@ SCRIPTS = {
         "def some():\n  it = iter(loader)\n  for _ in range(len(loader)): yield next(it)\n"
         "for batch in some(): step(batch)"
     ),
+    "drawn from a generator": (
+        "def some():\n  for batch in loader: yield batch\n"
+        "batches = some()\nfor _ in range(12): step(next(batches))\nseen.append('end')"
+    ),
+    "drawn from a generator until there is none": (
+        "def some():\n  for batch in loader: yield batch\nbatches = some()\n"
+        "try:\n  while True: step(next(batches))\nexcept StopIteration: seen.append('end')"
+    ),
+    "a loop over a generator": (
+        "def some():\n  for batch in loader: yield batch\n"
+        "for batch in some(): step(batch)\nseen.append('end')"
+    ),
     "persistent workers": (
         "loader = DataLoader(torch.arange(100.0)[:, None], batch_size=5, num_workers=1,\n"
         "  persistent_workers=True)\n"
@@ -189,6 +201,9 @@ SEEN = {
     "drawn by a function": ["returned", [5, 5, "end"]],
     "drawn until there is none": ["returned", [5, 5, "end"]],
     "counted in a generator": ["returned", [5, 5]],
+    "drawn from a generator": ["stopped", [5, 5]],
+    "drawn from a generator until there is none": ["returned", [5, 5, "end"]],
+    "a loop over a generator": ["returned", [5, 5, "end"]],
     "persistent workers": ["returned", [5, 5, 5, 5]],
     "stateful": ["returned", [5, 5]],
     "webdataset": ["returned", [4, 4]],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import inspect
 import io
 from collections.abc import Iterator
 from types import FrameType
@@ -15,15 +16,27 @@ _ALL = frozenset({_ENDS, "Exception", "BaseException"})
 def counts_itself(frames: Iterator[FrameType]) -> bool:
     """Whether a batch is drawn by `next()`, and nothing in the script hears of the end of them.
 
-    `frames` are the script's own ones, the innermost first.
+    `frames` are the script's own ones, the innermost first. A generator that ends with its loop
+    over a loader hands the end on to who draws from it.
     """
     inner = next(frames, None)
+    while inner is not None and _hands_on(inner):
+        inner = next(frames, None)
     if inner is None or not any(map(_draws, _at(inner, ast.Call))):
         return False
     if any(_hears(one, _ALL) for one in _at(inner, ast.Try, ast.With)):
         return False
     outer = (each for one in frames for each in _at(one, ast.Try, ast.With))
     return not any(_hears(one, frozenset({_ENDS})) for one in outer)
+
+
+def _hands_on(frame: FrameType) -> bool:
+    """Whether a generator goes over a loader once, and so ends where that does."""
+    if any(map(_draws, _at(frame, ast.Call))):
+        return False
+    loops = [*_at(frame, ast.For, ast.While)]
+    is_generator = frame.f_code.co_flags & inspect.CO_GENERATOR
+    return bool(is_generator) and len(loops) == 1 and isinstance(loops[0], ast.For)
 
 
 def counts_by_length(frame: FrameType) -> bool:
@@ -77,7 +90,7 @@ def _nodes(file: str) -> tuple[tuple[ast.AST, int, int], ...]:
         return ()
     found = []
     for node in ast.walk(tree):
-        if isinstance(node, (ast.Call, ast.For, ast.Try, ast.With)):
+        if isinstance(node, (ast.Call, ast.For, ast.While, ast.Try, ast.With)):
             end = node.body[-1] if isinstance(node, ast.Try) else node
             found.append((node, node.lineno, end.end_lineno or node.lineno))
     return tuple(found)
