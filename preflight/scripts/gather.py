@@ -14,6 +14,7 @@ from preflight.kinds.kind import Kind
 from preflight.kinds.question import Question
 from preflight.kinds.rooms import facts_of
 from preflight.processes.rank import rank_here
+from preflight.resuming.facts import Resumed
 from preflight.scripts.common_layer import common_layer
 from preflight.scripts.facts import Ended, Rehearsal
 from preflight.scripts.surroundings.standard_input import path_of_ours
@@ -56,10 +57,10 @@ class Scripts(Gather):
     ) -> Iterator[Look]:
         """Give what was seen; of a script that nobody could judge, why."""
         for one in map(facts_of, told):
-            why = why_not_judged(one, self.run.job) if isinstance(one, Rehearsal) else None
+            why = _why_not_judged(one, self.run.job)
             if why is not None:
                 error, fix = why
-                yield Failed(at=question.at, error=error, kinds=(Rehearsal,), fix=fix)
+                yield Failed(at=question.at, error=error, kinds=(type(one),), fix=fix)
             else:
                 yield from self.judged(question, one, read_at)
 
@@ -71,8 +72,17 @@ class Scripts(Gather):
 # --- what could not be judged -------------------------------------------------------------------
 
 
-def why_not_judged(facts: Rehearsal, job: Job) -> tuple[str, str | None] | None:
+def _why_not_judged(facts: object, job: Job) -> tuple[str, str | None] | None:
     """Give the reason and what to do; None where it can be judged."""
+    if isinstance(facts, Resumed) and facts.unasked and job.look.resume_with is not None:
+        return (
+            f"the resume that was asked for is not rehearsed: {facts.unasked}",
+            "Give --resume-with what the script takes, with {checkpoint} where the path stands.",
+        )
+    return _why_not_rehearsed(facts, job) if isinstance(facts, Rehearsal) else None
+
+
+def _why_not_rehearsed(facts: Rehearsal, job: Job) -> tuple[str, str | None] | None:
     ended = facts.ended
     if ended.how == "late":
         return _late(ended, job)

@@ -203,3 +203,23 @@ def test_writes_are_real_where_that_is_asked_for(tmp_path: Path) -> None:
 
     assert report.verdict == "go"
     assert (tmp_path / "runs" / "plain" / "last.pt").is_file()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        ("--resume {checkpoint}", ""),
+        ("--restore {checkpoint}", "its arguments do not take --restore runs/plain/last.pt"),
+    ],
+)
+def test_a_resume_that_is_asked_for_and_cannot_be_made_is_no_go(
+    tmp_path: Path, words: str, why: str
+) -> None:
+    write(tmp_path, "plain_resume.py")
+
+    report = rehearse(tmp_path, resume_with=words)
+
+    (outcome,) = (one for one in report.checks if one.id == "script-resume")
+    assert report.verdict == ("cannot-judge" if why else "go")
+    assert [one.error.rpartition(": ")[2] for one in outcome.broken] == ([why] if why else [])
