@@ -177,12 +177,13 @@ def _epoch(
     """Run one epoch, as far as it is bounded; tell each batch that is made as none before it."""
     begun = came = told = time.monotonic()
     number, total, most = 0, 0, 0
-    ended, is_counted = "over", True
+    ended, is_counted, kind = "over", True, None
     tell(at=0)
     for batch in theirs(iter)(loader):
         number += 1
         held = _count(batch, bounds.batch_size)
-        is_counted = is_counted and held is not None
+        kind = kind or type(batch)
+        is_counted = is_counted and held is not None and type(batch) is kind
         total, most = total + (held or 0), max(most, held or 0)
         if given is not None:
             given.take(batch)

@@ -98,8 +98,8 @@ def _look(asked: Asked, drawing: Drawing, by_rank: ByRank) -> list[Facts]:
     del thing
     found += drawing.draw(found)
     drawing.close()
-    have_ends = any(isinstance(one, Sent) and not one.endless for one in found)
-    found += by_rank.facts(drawing.names, have_ends=have_ends)
+    ends = [not one.endless for one in found if isinstance(one, Sent)]
+    found += by_rank.facts(drawing.names, have_ends=any(ends) or not ends)
     if stood_in.frames is None:
         return found
     return [*map(_with_cuda, found), made_on_cpu(built.spec, stood_in, root)]
