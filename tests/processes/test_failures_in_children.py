@@ -160,6 +160,7 @@ JOBS = {
 }
 
 
+@pytest.mark.usefixtures("at_hand")
 @pytest.mark.parametrize(("line", "error"), JOBS.values(), ids=list(JOBS))
 def test_what_the_job_raises_through_lines_of_ours_is_its_own(
     tmp_path: Path, line: str, error: str

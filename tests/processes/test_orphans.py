@@ -171,14 +171,14 @@ def test_a_process_is_known_by_its_variables_on_each_system(
 ) -> None:
     """Elsewhere than on Linux psutil says so; nobody knows of one that has ended."""
     environment = {**os.environ, "PREFLIGHT_SOMETHING": "token-1"}
-    held = subprocess.Popen(["sleep", "60"], env=environment)
-    monkeypatch.setattr(sys, "platform", platform)
-    try:
-        assert orphans.has_variable(held.pid, "PREFLIGHT_SOMETHING=token-1")
-        assert orphans.has_variable(held.pid, "PREFLIGHT_SOMETHING=")
-        assert not orphans.has_variable(held.pid, "PREFLIGHT_SOMETHING=token-2")
+    pipe = subprocess.PIPE
+    with subprocess.Popen(["cat"], env=environment, stdin=pipe, stdout=pipe, bufsize=0) as held:
+        assert held.stdin is not None
+        assert held.stdout is not None
+        held.stdin.write(b"begun\n")
+        held.stdout.readline()  # at its very beginning a process has no variables yet
+        monkeypatch.setattr(sys, "platform", platform)
+        for begin, is_there in {"=": True, "=token-1": True, "=token-2": False}.items():
+            assert orphans.has_variable(held.pid, f"PREFLIGHT_SOMETHING{begin}") is is_there
         assert not orphans.has_variable(held.pid, "SOMETHING=token-1")
-    finally:
-        held.kill()
-        held.wait()
     assert not orphans.has_variable(held.pid, "PREFLIGHT_SOMETHING=")
