@@ -40,6 +40,7 @@ WORLD = Kind(
 BY_RANK = Kind(
     name="by-rank",
     noun="loader",
+    word="loader",
     facts={
         RankBatches: "loader to make by several ranks",
         RankOrder: "loader to make in processes that differ",
