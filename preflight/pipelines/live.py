@@ -118,13 +118,11 @@ class _Told:
         for one, dataset in zip(each, datasets, strict=True):
             one.walk(dataset, depth + 1)
         plain = [[replace(stage, at=Definition()) for stage in one.stages] for one in each]
-        if all(one and one == plain[0] for one in plain):
+        if each and all(one and one == plain[0] for one in plain):
             self.shards += [shard for one in each for shard in one.shards]
-            self.stages += each[0].stages if each else []
-            self.batch = each[0].batch if each else None
-            for one in each:
-                self.endless = self.endless or one.endless
-                self.endless_at = self.endless_at if self.endless_at.line else one.endless_at
+            self.stages, self.batch = [*self.stages, *each[0].stages], each[0].batch
+            endless = next((one for one in (self, *each) if one.endless), self)
+            self.endless, self.endless_at = endless.endless, endless.endless_at
 
     def _walk_held(self, thing: object, parts: Mapping[str, Any], depth: int) -> None:
         """Take in pipelines that a data set of the user's own goes through, and its own code."""
