@@ -5,8 +5,6 @@ from __future__ import annotations
 import contextlib
 import itertools
 import math
-import random
-import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -17,6 +15,7 @@ from preflight.batches.pass_facts import Among
 from preflight.loaders.around import as_it_comes, real_loader, with_real
 from preflight.loaders.starting import configured
 from preflight.objects.attributes import classes
+from preflight.objects.random_state import seed
 
 # Items that are noted; of more, the first are held against each other.
 _MOST = 20_000
@@ -229,11 +228,11 @@ def _items(dataset: Any, workers: int, worker: int, until: float) -> list[int]:
     """Give a number for each of a worker's items behind the first one, with which it begins."""
     found = []
     with _as_worker(dataset, workers, worker):
-        _seed(worker + 1)
+        seed(worker + 1)
         items = iter(dataset)
         next(items)
         for _ in range(_MOST_FROZEN):
-            _seed(0)
+            seed(0)
             item = next(items, _END)
             if item is _END:
                 break
@@ -255,13 +254,3 @@ def _as_worker(dataset: Any, workers: int, worker: int) -> Iterator[None]:
         yield
     finally:
         of_torch._worker_info = before  # noqa: SLF001
-
-
-def _seed(number: int) -> None:
-    import torch
-
-    random.seed(number)
-    torch.manual_seed(number)
-    numpy: Any = sys.modules.get("numpy.random")
-    if numpy is not None:
-        numpy.seed(number)

@@ -18,8 +18,9 @@ from preflight.built.drawn import collect, walk
 from preflight.built.making import Named, attribute, imported, made, named
 from preflight.kinds.asked import CannotLookError, MistypedError
 from preflight.objects import where
+from preflight.objects.random_state import seed
 from preflight.objects.stand_in import StoodIn
-from preflight.ranks.conditions import WAITING, list_otherwise, seed, stand_for
+from preflight.ranks.conditions import WAITING, list_otherwise, stand_for
 from preflight.ranks.epoch_items import Wanted, told_of_epoch
 from preflight.users_code.frames import said_by, user_frames
 from preflight.users_code.importing import import_torch

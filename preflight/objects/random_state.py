@@ -1,4 +1,4 @@
-"""Keeps the random numbers of a process as they were, whatever a look at its objects draws."""
+"""Keeps the random numbers of a process, or has them begin anew, whatever is drawn from them."""
 
 from __future__ import annotations
 
@@ -29,3 +29,14 @@ def kept_random_state() -> Iterator[None]:
             cuda.set_rng_state_all(of_cuda)
         if numpy is not None:
             numpy.set_state(of_numpy)
+
+
+def seed(number: int) -> None:
+    """Have all random numbers that a whole process shares begin alike."""
+    torch: Any = sys.modules["torch"]
+    random.seed(number)
+    # `torch.manual_seed` writes the stack down for each kind of device that nobody has used as yet.
+    (torch if torch.cuda.is_initialized() else torch.default_generator).manual_seed(number)
+    numpy: Any = sys.modules.get("numpy")
+    if numpy is not None:
+        numpy.random.seed(number)

@@ -7,8 +7,6 @@ import functools
 import glob
 import os
 import pathlib
-import random
-import sys
 import zlib
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -78,17 +76,6 @@ def _listen() -> list[str]:
             setattr(dist, name, asking)
             setattr(dist.distributed_c10d, name, asking)
     return said
-
-
-def seed(number: int) -> None:
-    """Have all global random numbers begin alike."""
-    import torch
-
-    random.seed(number)
-    torch.manual_seed(number)
-    numpy: Any = sys.modules.get("numpy")
-    if numpy is not None:
-        numpy.random.seed(number)
 
 
 class _Entries(contextlib.AbstractContextManager[Iterator[Any]]):

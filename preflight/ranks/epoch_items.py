@@ -20,8 +20,7 @@ from preflight.loaders.sent import never_ends
 from preflight.loaders.starting import parts_of
 from preflight.objects.attributes import classes, own_attributes
 from preflight.objects.paths import type_name
-from preflight.objects.random_state import kept_random_state
-from preflight.ranks.conditions import seed
+from preflight.objects.random_state import kept_random_state, seed
 from preflight.ranks.item_names import Names, keys_in, names_of, texts_in
 from preflight.values.own_files import passes_on
 

@@ -13,6 +13,8 @@ from preflight.users_code.facts import Frame
 from preflight.values.names import name_of
 from preflight.values.own_files import PACKAGE
 
+_INSTALLED = f"{os.sep}site-packages{os.sep}"
+
 # Characters of an exception's text that are kept.
 _LONGEST = 2_000
 
@@ -72,5 +74,7 @@ def hidden_lines(frames: Iterable[Frame], error: BaseException) -> tuple[Frame, 
 def own_sources(root: str) -> list[str]:
     """Files of the job's own modules that are imported by now."""
     files = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
-    known = {os.path.abspath(file) for file in files if isinstance(file, str)}
+    # Nearly all are of installed packages, and to make a path of each takes longer than this.
+    texts = (file for file in files if isinstance(file, str) and _INSTALLED not in file)
+    known = set(map(os.path.abspath, texts))
     return sorted(file for file in known if is_users(file, root))
