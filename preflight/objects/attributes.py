@@ -17,6 +17,14 @@ def classes(module: str, name: str) -> tuple[type, ...]:
     return (kind,) if isinstance(kind, type) else ()
 
 
+def subclasses(kind: type) -> Iterator[type]:
+    """Give all classes that are made of this one: to look for in a set is quicker than to ask."""
+    below: list[type] = type.__subclasses__(kind)
+    for one in below:
+        yield one
+        yield from subclasses(one)
+
+
 def own_attributes(thing: object) -> Mapping[str, Any]:
     """Give an instance's own attributes, though its class have a property called `__dict__`."""
     for cls in type.__dict__["__mro__"].__get__(type(thing)):

@@ -271,7 +271,7 @@ def _told(original: Call, layer: Layer, call: Call) -> Call:
     @passes_on
     @functools.wraps(original)
     def between(*given: Any, **named: Any) -> Any:
-        if any(named.get(one) is not None for one in _OF_DESCRIPTORS):
+        if named and any(named.get(one) is not None for one in _OF_DESCRIPTORS):
             return original(*given, **named)
         try:
             return call(*given, **named)

@@ -52,9 +52,12 @@ class Layer:
         self.on_move: Callable[[str, str], None] | None = None
         """Told of what is moved, from where and to where."""
 
-        make_folders(self._files)
+        if not _is_folder(self._files):
+            make_folders(self._files)
+            os.utime(self._files, (0, 0))
         make_folders(self._kept)
         self._hidden = self._removed_before()
+        self._is_empty = not self._hidden
 
     def _removed_before(self) -> set[str]:
         """Name what a process before this one has removed."""
@@ -91,6 +94,8 @@ class Layer:
 
     def reading(self, path: AnyPath) -> AnyPath:
         """Give the path where it is to be read."""
+        if self._is_still_empty():  # so are thousands of paths that are read by `import torch`
+            return path
         own = self.own(path)
         if own is None:
             return path
@@ -100,6 +105,15 @@ class Layer:
         if os.path.isabs(os.fsdecode(path)) and not _is_below(os.fsdecode(path), self._files):
             return path
         return _like(path, own)
+
+    def _is_still_empty(self) -> bool:
+        """Whether no process has written anything: the first file gives its folder a time."""
+        if self._is_empty:
+            try:
+                self._is_empty = not _stat(self._files).st_mtime_ns
+            except FileNotFoundError:  # taken away, once the script has ended
+                return True
+        return self._is_empty
 
     def writing(self, path: AnyPath, *, fresh: bool) -> AnyPath:
         """Give the path where it is to be written; unless `fresh`, with what it holds already.
@@ -182,6 +196,7 @@ class Layer:
         """Have what lies below seen no more."""
         if _exists(own) and own not in self._hidden:
             self._hidden.add(own)
+            self._is_empty = False
             with _open(self._removed, "a", encoding="utf-8") as file:
                 file.write(json.dumps(own) + "\n")
 

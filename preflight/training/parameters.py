@@ -6,6 +6,8 @@ import gc
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from preflight.objects.attributes import subclasses
+
 # By which what a model is wrapped into keeps it.
 _WRAPPERS = {
     "DistributedDataParallel": "module",
@@ -50,7 +52,8 @@ def models() -> list[Found]:
     """
     from torch import nn
 
-    every = [one for one in gc.get_objects() if issubclass(type(one), nn.Module)]
+    kinds = {nn.Module, *subclasses(nn.Module)}
+    every = [one for one in gc.get_objects() if type(one) in kinds]
     inner = {id(child) for one in every for _, child in _children(one)}
     found = (_look(one) for one in every if id(one) not in inner)
     return sorted((one for one in found if one is not None), key=lambda one: len(one.parameters))

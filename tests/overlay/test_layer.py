@@ -194,6 +194,24 @@ def test_a_later_layer_in_the_same_folder_goes_on(tmp_path: Path, job: Path) -> 
 _ALIKE = ((errno.ENOTEMPTY, errno.EEXIST), (errno.ENOENT, errno.ENOTDIR))
 
 
+def test_what_another_process_has_written_is_read(tmp_path: Path, job: Path) -> None:
+    """A layer in which nothing was written yet is asked for little."""
+    ours, theirs = (layer_over(job, tmp_path / "scratch") for _ in range(2))
+    path = str(job / "a")
+    assert ours.reading(path) is path
+    with laid_over(theirs):
+        Path(path).write_text("theirs")
+    with open(ours.reading(path), encoding="utf-8") as file:
+        assert file.read() == "theirs"
+
+
+def test_what_outlives_the_layer_reads_as_it_lies(tmp_path: Path, job: Path) -> None:
+    """A process that a script has left goes on when the scratch folder is gone."""
+    with laid_over(layer_over(job, tmp_path / "scratch")):
+        shutil.rmtree(tmp_path / "scratch")
+        assert (job / "a").read_text() == "one"
+
+
 def said(act: Callable[[], object]) -> object:
     """What became of a call: the error's number, or nothing."""
     try:

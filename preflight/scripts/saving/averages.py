@@ -12,6 +12,7 @@ from collections import Counter, OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from preflight.objects.attributes import subclasses
 from preflight.resuming.moments import Average
 from preflight.scripts.saving.sampling import numbers_of, sample_of
 
@@ -108,7 +109,7 @@ def _state(optimizer: Any) -> Iterator[Any]:
 def _holders() -> Iterator[tuple[int, str, list[Any]]]:
     torch: Any = sys.modules["torch"]
     module, tensor = torch.nn.Module, torch.Tensor
-    kinds = {dict, OrderedDict, list, module, *_below(module)}
+    kinds = {dict, OrderedDict, list, module, *subclasses(module)}
     found: list[Any] = [one for one in gc.get_objects() if type(one) in kinds]
     for one in found:
         kind = type(one)
@@ -129,13 +130,6 @@ def _holders() -> Iterator[tuple[int, str, list[Any]]]:
 
 def _is_plain(tensor: Any) -> bool:
     return bool(tensor.is_floating_point()) and not tensor.is_nested
-
-
-def _below(kind: type) -> Iterator[type]:
-    below: list[type] = type.__subclasses__(kind)
-    for one in below:
-        yield one
-        yield from _below(one)
 
 
 def _place(tensor: Any) -> tuple[int, int]:
