@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Callable
 from dataclasses import replace
@@ -17,6 +18,7 @@ from tests.render.jobs import healthy
 PLAIN = json.loads(json_format.render(healthy()))
 
 
+@functools.cache
 def validator() -> jsonschema.Draft202012Validator:
     made = schema.schema()
     jsonschema.Draft202012Validator.check_schema(made)
