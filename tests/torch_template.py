@@ -419,8 +419,11 @@ def _become(told: Mapping[str, Any], received: Sequence[int]) -> None:
         sys.argv, first = words, os.path.dirname(os.path.realpath(words[0]))
     more = [one for one in environment.get("PYTHONPATH", "").split(os.pathsep) if one]
     begin = [] if "-P" in flags else [first]
-    sys.path[:] = [*begin, *map(os.path.abspath, more), *_path]
+    sys.path[:] = [*map(os.path.abspath, more), *_path]
     sys.modules["__main__"] = main
+    if any(os.path.isfile(os.path.join(one, "sitecustomize.py")) for one in more):
+        importlib.import_module("sitecustomize")
+    sys.path[:0] = begin
     try:
         exec(code, vars(main))
         status: object = 0
