@@ -26,22 +26,17 @@ def literals(folder: str) -> tuple[tuple[str, str], ...]:
 
 def _literals(folder: Path) -> Iterator[tuple[str, str]]:
     for path in sorted(folder.rglob("*.py")):
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        parts = {
-            id(part)
-            for node in ast.walk(tree)
-            if isinstance(node, ast.JoinedStr)
-            for part in ast.walk(node)
-            if part is not node
-        }
-        told = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-        for node in ast.walk(tree):
-            if id(node) in parts | told:
-                continue
-            if isinstance(node, ast.JoinedStr):
+        left: list[ast.AST] = [ast.parse(path.read_text(encoding="utf-8"))]
+        while left:
+            node = left.pop()
+            if isinstance(node, ast.Expr):  # what is only told, as by a docstring
+                left += ast.iter_child_nodes(node.value)
+            elif isinstance(node, ast.JoinedStr):
                 pieces = (getattr(one, "value", "{}") for one in node.values)
                 yield path.name, "".join(one if isinstance(one, str) else "{}" for one in pieces)
-            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            elif not isinstance(node, ast.Constant):
+                left += ast.iter_child_nodes(node)
+            elif isinstance(node.value, str):
                 yield path.name, node.value
 
 

@@ -20,6 +20,7 @@ import pytest
 
 from tests.conftest import ROOT
 from tests.printed import own_options, printed
+from tests.warming import copies
 
 # --- what is run here -----------------------------------------------------------------------------
 
@@ -54,7 +55,8 @@ os._exit(status)
 def unused_parameters(code: str) -> None:
     for given, status in {"": 3, code: 0}.items():
         words = [sys.executable, "-c", _REDUCER, given]
-        assert subprocess.run(words, check=False, timeout=100).returncode == status
+        with copies():
+            assert subprocess.run(words, check=False, timeout=100).returncode == status
 
 
 def anomaly(code: str) -> None:

@@ -5,7 +5,7 @@ of preflight's own on importing preflight, which it alone is given. Here that is
 template waits until one is started, and a copy of it becomes that. All else is
 as in a fresh one: it is a child of whoever starts it, and has its descriptors, environment, folder
 and words; and it has a template of its own, for the workers and fork servers that it starts, as
-have the copies that it starts; only a worker has none.
+have the copies that it starts; only a worker has none, nor has one that only reads files.
 """
 
 from __future__ import annotations
@@ -20,15 +20,16 @@ import itertools
 import json
 import os
 import pathlib
+import platform
+import signal
 import socket
 import subprocess
 import sys
 import tempfile
 import threading
-import time
 import types
 import weakref
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, NoReturn
 
 _KINDS = ("multiprocessing.spawn", "multiprocessing.forkserver")
@@ -37,9 +38,9 @@ _OUT_OF_THE_WAY = 500
 _FURTHER_OUT = 900
 _LENGTH = 8
 
-# prctl: whoever loses its parent below us becomes a child of ours.
-_SET_CHILD_SUBREAPER = 36
-_GET_CHILD_SUBREAPER = 37
+# clone: whoever is made is a child of our parent. Its number as a call of the system.
+_CLONE_PARENT = 0x8000
+_CLONE = {"x86_64": 56, "aarch64": 220}
 
 # In /proc/self/stat, from the end of the name: where the environment begins, as others read it.
 _ENVIRONMENT_FROM = 47
@@ -61,12 +62,23 @@ HEEDED = {"PYTHONPATH", "PYTHONFAULTHANDLER", "PYTHONDONTWRITEBYTECODE"}
 _COMMAND = "from preflight.__main__ import start; start()"
 _CHILD = "import preflight.processes.child; "
 _ANEW = "importlib.import_module(module), name); sys.path.remove(home); run()"
+_SCRIPT = "import preflight.scripts.inside; "
+_CREW = "import preflight.storage."
+
+# What a process of preflight's own imports when it is needed.
+_LATER = ("psutil", "yaml", "tomllib", "PIL.Image", "rich.cells")
 
 _path: list[str] = []
 """Where a fresh process finds modules, but for its own folder and its environment's."""
 
 _ours: dict[str, types.ModuleType] = {}
 """Modules of preflight, and what these import beside those of torch: no user's process has them."""
+
+_untouched: set[int] = set()
+"""Modules of the template that keep no function of the disk: a rehearsal would look for them there.
+
+Looking at whatever a module keeps has all of that copied.
+"""
 
 
 class Template:
@@ -105,10 +117,9 @@ class Template:
             "environment": environment,
             "folder": folder or os.getcwd(),
             "in session": in_session,
-            "parent": os.getpid(),
         }
         message = json.dumps(told).encode()
-        with self._lock, _taking_in():
+        with self._lock:
             length = len(message).to_bytes(_LENGTH, "big")
             socket.send_fds(self._channel, [length], list(numbers.values()))
             self._channel.sendall(message)
@@ -220,8 +231,9 @@ def main(number: int, home: str, also: Sequence[str]) -> None:
     _let_nothing_go()
     _use_huge_pages()
     settings = settings_of(os.environ)
+    _end_threads()
     asked = _serve(socket.socket(fileno=number))
-    while not any(kind in word for kind in _KINDS for word in asked[0]["words"]):
+    while not _starts_none(**asked[0]):
         ours, theirs = socket.socketpair()
         template = os.fork()
         if template:
@@ -239,6 +251,11 @@ def main(number: int, home: str, also: Sequence[str]) -> None:
     _become(*asked)
 
 
+def _starts_none(*, words: Sequence[str], environment: Mapping[str, str], **_told: Any) -> bool:
+    """Whether a process will start no others that could be copies."""
+    return _reads_files(environment) or any(kind in word for kind in _KINDS for word in words)
+
+
 def _import_ours(home: str) -> None:
     """Import all of the preflight that lies in a folder, and lay it aside."""
     before = {*sys.modules}
@@ -248,8 +265,13 @@ def _import_ours(home: str) -> None:
             parts = path.relative_to(os.path.join(home, top)).with_suffix("").parts
             if parts[0] != "demo" and parts[-1] != "__main__":
                 importlib.import_module(".".join((package, *parts)).removesuffix(".__init__"))
+    for name in _LATER:
+        with contextlib.suppress(ModuleNotFoundError):
+            importlib.import_module(name)
     sys.path.remove(home)
     _ours.update((name, sys.modules.pop(name)) for name in {*sys.modules} - before)
+    keeping = {id(place.holder) for place in _ours["preflight.overlay.places"]._places()}
+    _untouched.update({id(module) for module in sys.modules.values()} - keeping)
 
 
 def _let_nothing_go() -> None:
@@ -287,43 +309,53 @@ def _serve(channel: socket.socket) -> tuple[dict[str, Any], list[int]]:
 
     gc.collect()
     gc.freeze()  # what is not touched is not copied
+    number_at = _thread_number()
     while True:
         length, received, _, _ = socket.recv_fds(channel, _LENGTH, _MOST_DESCRIPTORS)
         if not length:
             os._exit(0)  # whoever might have asked is gone
         told = json.loads(_exactly(channel, int.from_bytes(length, "big")))
-        ours, theirs = os.pipe()
-        between = os.fork()
-        if not between:
-            copy = os.fork()
-            if copy:
-                os.write(theirs, copy.to_bytes(_LENGTH, "big"))
-                os._exit(0)
-            os.close(ours)
-            os.close(theirs)
+        copy = _fork_beside(number_at)
+        if not copy:
             channel.close()
-            while os.getppid() != told["parent"]:
-                time.sleep(0.0001)
             if told["in session"]:
                 os.setsid()  # before it has a template, which is of its session then
             return told, received
-        for descriptor in (*received, theirs):
+        for descriptor in received:
             os.close(descriptor)
-        os.waitpid(between, 0)  # from now on the copy is a child of whoever asked
-        channel.sendall(os.read(ours, _LENGTH))
-        os.close(ours)
+        channel.sendall(copy.to_bytes(_LENGTH, "big"))
 
 
-@contextlib.contextmanager
-def _taking_in() -> Iterator[None]:
-    """Have whoever loses its parent below us become a child of ours."""
-    prctl, before = ctypes.CDLL(None).prctl, ctypes.c_int()
-    prctl(_GET_CHILD_SUBREAPER, ctypes.byref(before))
-    prctl(_SET_CHILD_SUBREAPER, 1)
-    try:
-        yield
-    finally:
-        prctl(_SET_CHILD_SUBREAPER, before.value)
+def _end_threads() -> None:
+    """Have C's libraries end their threads, as they do at each fork; the next use begins others."""
+    if not (child := os.fork()):
+        os._exit(0)
+    os.waitpid(child, 0)
+
+
+def _fork_beside(number_at: ctypes.c_int) -> int:
+    """Fork a child of our parent, who has asked for it, as `os.fork` does a child of ours.
+
+    C's libraries are not told: it is of threads that they would hear, and here are none by now.
+    """
+    python = ctypes.pythonapi
+    python.syscall.argtypes = (ctypes.c_long,) * 6
+    python.PyOS_BeforeFork()
+    flags = _CLONE_PARENT | signal.SIGCHLD
+    if pid := python.syscall(_CLONE[platform.machine()], flags, 0, 0, 0, 0):
+        python.PyOS_AfterFork_Parent()
+        return int(pid)
+    number_at.value = threading.get_native_id()
+    python.PyOS_AfterFork_Child()
+    return 0
+
+
+def _thread_number() -> ctypes.c_int:
+    """Give where C keeps the number of this thread: somewhere near the begin of what it keeps."""
+    begin = threading.get_ident()
+    kept = (ctypes.c_int * 512).from_address(begin)
+    at = begin + 4 * [*kept].index(threading.get_native_id())
+    return ctypes.c_int.from_address(at)
 
 
 def _exactly(channel: socket.socket, length: int) -> bytes:
@@ -364,12 +396,15 @@ def _become(told: Mapping[str, Any], received: Sequence[int]) -> None:
     words = told["words"]
     if _is_ours(words, environment):
         _start_by_copies()
-        alone = _COMMAND in "".join(words)  # else the user's code is to come
+        # Else the user's code is to come.
+        alone = _COMMAND in "".join(words) or _reads_files(environment)
         # With a second `multiprocessing.queues`, what we know of its threads would be of the first.
-        kept = ("preflight", "multiprocessing")
+        kept = ("preflight", "multiprocessing", *(["psutil"] if _CHILD in "".join(words) else []))
         sys.modules.update(
             {name: one for name, one in _ours.items() if alone or name.startswith(kept)}
         )
+        if _SCRIPT in "".join(words):
+            _pass_by_untouched(sys.modules["preflight.overlay.places"])
     flags = []
     while words[0].startswith("-") and words[0] != "-c":
         flags.append(words.pop(0))
@@ -384,8 +419,11 @@ def _become(told: Mapping[str, Any], received: Sequence[int]) -> None:
         sys.argv, first = words, os.path.dirname(os.path.realpath(words[0]))
     more = [one for one in environment.get("PYTHONPATH", "").split(os.pathsep) if one]
     begin = [] if "-P" in flags else [first]
-    sys.path[:] = [*begin, *map(os.path.abspath, more), *_path]
+    sys.path[:] = [*map(os.path.abspath, more), *_path]
     sys.modules["__main__"] = main
+    if any(os.path.isfile(os.path.join(one, "sitecustomize.py")) for one in more):
+        importlib.import_module("sitecustomize")
+    sys.path[:0] = begin
     try:
         exec(code, vars(main))
         status: object = 0
@@ -395,6 +433,11 @@ def _become(told: Mapping[str, Any], received: Sequence[int]) -> None:
         sys.excepthook(*sys.exc_info())
         status = 1
     _leave(status)
+
+
+def _pass_by_untouched(places: Any) -> None:
+    holders = places._holders
+    places._holders = lambda: (one for one in holders() if id(one) not in _untouched)
 
 
 def _open_streams() -> None:
@@ -415,8 +458,13 @@ def _is_ours(words: Sequence[str], environment: Mapping[str, str]) -> bool:
     home = os.path.dirname(os.path.dirname(str(_ours["preflight"].__file__)))
     first = environment.get("PYTHONPATH", "").partition(os.pathsep)[0]
     return home in (*words, first) and any(
-        code in word for word in words for code in (_COMMAND, _CHILD, _ANEW)
+        code in word for word in words for code in (_COMMAND, _CHILD, _ANEW, _SCRIPT, _CREW)
     )
+
+
+def _reads_files(environment: Mapping[str, str]) -> bool:
+    """Whether a process of preflight's is of those that run nobody's code, and have one thread."""
+    return environment.get("OPENBLAS_NUM_THREADS") == "1" and "PREFLIGHT_CHILD" in environment
 
 
 def _show(environment: Mapping[str, str]) -> None:

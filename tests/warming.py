@@ -16,8 +16,8 @@ import pytest
 
 CAN_COPY = sys.platform == "linux"
 
-OPTIMIZERS = ("torch._dynamo",)
-"""What the first optimizer of a process imports, which takes as long as torch itself."""
+OPTIMIZERS = ("torch._dynamo", "torch.profiler._cupti_monitor")
+"""What the first optimizer and loader of a process import, which takes as long as torch itself."""
 
 TRAINERS = (
     *OPTIMIZERS,

@@ -103,8 +103,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     shutil.copy(PIPELINES, made / "pipelines.py")
     (made / "plain.py").write_text(PLAIN, encoding="utf-8")
     writing = [sys.executable, "-c", "import pipelines; pipelines.write_shards()"]
-    subprocess.run(writing, cwd=made, check=True, timeout=120)
     with copies():
+        subprocess.run(writing, cwd=made, check=True, timeout=120)
         yield made
 
 

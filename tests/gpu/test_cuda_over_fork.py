@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import subprocess
 import sys
@@ -9,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.warming import copies
 
 pytestmark = pytest.mark.gpu
 
@@ -37,9 +40,6 @@ class Pictures(Dataset):
 
 
 if __name__ == "__main__":
-    if not torch.cuda.is_available():
-        print("null")
-        sys.exit()
     if sys.argv[1] == "started":
         torch.zeros(1, device="cuda")
     loader = DataLoader(Pictures("cuda" if sys.argv[1] == "held" else "cpu"), num_workers=2)
@@ -53,14 +53,21 @@ if __name__ == "__main__":
 '''
 
 
+@functools.cache
+def sees_a_gpu() -> bool:
+    """Ask once, and by a copy: where there is none, it is not worth importing torch for."""
+    code = "import sys, torch; sys.exit(torch.cuda.is_available())"
+    with copies():
+        return bool(subprocess.run([sys.executable, "-c", code], check=False).returncode)
+
+
 def run(folder: Path, case: str) -> Any:
+    if not sees_a_gpu():
+        pytest.skip("torch sees no GPU here")
     (folder / "job.py").write_text(JOB, encoding="utf-8")
     words = [sys.executable, "job.py", case]
     done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=True)
-    said = json.loads(done.stdout.splitlines()[-1])
-    if said is None:
-        pytest.skip("torch sees no GPU here")
-    return said
+    return json.loads(done.stdout.splitlines()[-1])
 
 
 def test_gpu_memory_in_a_data_set_stops_its_workers(tmp_path: Path) -> None:

@@ -17,6 +17,8 @@ from preflight.session.progress import Progress
 from tests.archives import tarred
 from tests.ledger.test_remembering import picture
 
+pytestmark = pytest.mark.usefixtures("at_hand")
+
 OLD = time.time() - 3_600
 
 

@@ -16,6 +16,8 @@ from preflight.images.read import look_at_image
 from preflight.pairing.facts import Pairing
 from tests.archives import shard_facts, tarred
 
+pytestmark = pytest.mark.usefixtures("at_hand")
+
 FORMATS = {
     "tga": "TGA",
     "ico": "ICO",

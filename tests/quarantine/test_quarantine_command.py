@@ -16,6 +16,8 @@ from tests.archives import photo, samples, tarred
 from tests.conftest import ROOT, START, Run
 from tests.files import WHOLE, put, write
 
+pytestmark = pytest.mark.usefixtures("at_hand")
+
 PHOTO = photo(width=64, height=64)
 
 DAMAGED = ["cache/b.safetensors", "data/2.tar", "photos/3.jpg", "photos/5.txt", "photos/6.txt"]

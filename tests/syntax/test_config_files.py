@@ -10,6 +10,8 @@ import preflight
 from preflight.findings.finding import Severity
 from tests.files import put
 
+pytestmark = pytest.mark.usefixtures("at_hand")
+
 SCRIPT = """
 import argparse
 import json

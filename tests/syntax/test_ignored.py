@@ -16,7 +16,10 @@ from preflight.syntax.listing import python_files
 from tests.archives import tarred
 from tests.files import put
 
-pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="no git here")
+pytestmark = [
+    pytest.mark.skipif(shutil.which("git") is None, reason="no git here"),
+    pytest.mark.usefixtures("at_hand"),
+]
 
 
 def git(folder: Path, *words: str) -> None:
