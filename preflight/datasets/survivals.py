@@ -69,6 +69,9 @@ class Survivals(Gather):
                 yield Looked(facts=found, target=None if reads.guess else target)
             if reads.name not in self._run_through and not reads.guess:
                 yield from self._undecoded(reads)
+            if not (reads.shards or reads.guess):
+                reason = f"which shards {reads.name} reads is known in the run only"
+                yield Left(reason=reason, kinds=(Survival,), noun="pipeline")
             if found.unread and not reads.guess:
                 first = f", such as {found.unread_names[0]}" if found.unread_names else ""
                 yield Left(
