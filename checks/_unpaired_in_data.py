@@ -7,25 +7,39 @@ from dataclasses import replace
 
 from preflight.facts import DatasetCaptions, Lacking, ShardFacts, Uncaptioned
 from preflight.finding import Finding, Location, Severity
+from preflight.pairing.rules import PLAIN
 from preflight.values.names import counted, first_of
+
+SHARE = 0.1
+"""The part of all samples that is an error where it lacks something, and no reader stops at it."""
 
 
 def by_loader(found: Callable[..., Finding], facts: ShardFacts) -> Iterator[Finding]:
     """Tell, of each field that the loader asks for, the samples of a shard that lack it."""
     for one in facts.lacking:
         asked = " or ".join(f".{name}" for name in one.field)
-        line = f" ({one.at.file}:{one.at.line})" if one.at.line else ""
-        at = f"{one.stage}{line}"
         keys = first_of(one.keys, one.samples)
         yield found(
             f"{one.samples:,} of {counted(_all(facts), 'sample')} have no {asked}: {keys}",
             at=Location(file=facts.file),
             severity=_severity(one, facts),
-            why=f"{facts.taken_by} asks for it: {at} {_does(one)}.",
+            why=_why(one, facts),
             fix=f"Add the {asked}, or have the loader ask for what is there.",
             evidence={"lacks": asked, "samples": one.samples, "of": _all(facts)},
             about=asked,
         )
+
+
+def of_taken(findings: Iterator[Finding], facts: ShardFacts) -> Iterator[Finding]:
+    """Judge what a guess tells, too, by what the loader does that asks for it."""
+    worst = max(facts.lacking, key=lambda one: _severity(one, facts))
+    for one in findings:
+        yield replace(one, severity=_severity(worst, facts), why=_why(worst, facts))
+
+
+def _why(one: Lacking, facts: ShardFacts) -> str:
+    line = f" ({one.at.file}:{one.at.line})" if one.at.line else ""
+    return f"{facts.taken_by} asks for it: {one.stage}{line} {_does(one)}."
 
 
 def _all(facts: ShardFacts) -> int:
@@ -33,9 +47,16 @@ def _all(facts: ShardFacts) -> int:
 
 
 def _severity(one: Lacking, facts: ShardFacts) -> Severity:
-    """Let a few that a handler drops leave the job alive."""
-    few = 2 * one.samples < _all(facts)
+    """Let a few that a handler drops leave the job alive, and texts under another name."""
+    bare = sum(arrived.samples for arrived in facts.arrived if _is_bare(one, arrived.fields))
+    few = 2 * one.samples < _all(facts) and bare < SHARE * _all(facts)
     return Severity.WARNING if few and one.how == "goes-on" else Severity.ERROR
+
+
+def _is_bare(one: Lacking, fields: tuple[str, ...]) -> bool:
+    """Whether a sample has neither the field nor, where that is a text, another text."""
+    instead = PLAIN if PLAIN.intersection(one.field) else frozenset()
+    return instead.union(one.field).isdisjoint(fields)
 
 
 def _does(one: Lacking) -> str:

@@ -99,7 +99,8 @@ def _goes_on(one: Checkpoint) -> bool:
     if one.absent or one.without or one.unfinished or one.astray:
         return False
     torn = all(_RANDOM.search(file) or _RECORD.search(file) for file in one.torn)
-    lacks = all(_RANDOM_OR_NONE.search(file) or _RECORD.search(file) for file in one.lacks)
+    lacking = (*one.lacks, *one.parted)
+    lacks = all(_RANDOM_OR_NONE.search(file) or _RECORD.search(file) for file in lacking)
     return len(one.torn) == one.damaged and torn and lacks
 
 
@@ -133,7 +134,7 @@ def _why(newest: Checkpoint, *, is_newest: bool, alone: bool) -> str:
         )
     if alone:
         return "A job that loads it stops there, or goes on without what is missing."
-    if _goes_on(newest) and all(map(_RECORD.search, (*newest.torn, *newest.lacks))):
+    if _goes_on(newest) and all(map(_RECORD.search, (*newest.torn, *newest.lacks, *newest.parted))):
         return (
             "transformers goes on from it: it wrote these arguments for the record, and reads "
             "them nowhere."
@@ -153,7 +154,8 @@ def _why(newest: Checkpoint, *, is_newest: bool, alone: bool) -> str:
 
 def _is_short(one: Checkpoint) -> bool:
     """Whether something is not there at all."""
-    return bool(one.unfinished or one.absent or one.without or one.lacks or one.astray)
+    lost = (one.unfinished, one.absent, one.without, one.lacks, one.parted)
+    return any(lost) or bool(one.astray)
 
 
 def _fix(whole: Checkpoint | None, broken: Sequence[Checkpoint], *, alone: bool) -> str:
@@ -187,6 +189,9 @@ def _wrong(one: Checkpoint) -> str:
         )
     if one.astray:
         said.append(f"lacks {shown(one.astray)}, which `latest` in it names")
+    if one.parted:
+        lacks = first_of(one.parted, len(one.parted))
+        said.append(f"lacks {lacks}, and holds what goes with that")
     if one.lacks:
         said.append(f"lacks {first_of(one.lacks, len(one.lacks))}, which the others have")
     return ", and ".join(said)

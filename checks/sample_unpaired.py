@@ -11,8 +11,9 @@ What it finds
     Where no rule was named, images lack a caption where half of all or more have one of one kind;
     where fewer have a text, that is one finding (a warning where JSON lies beside more of them, as
     it may hold their captions), and where none has any, nothing is said. By such a
-    guess, what a tenth of all samples lacks is an error, and less a warning. Masks, regularisation
-    images, caches and the files of trainers need no caption. Links in a shard are shard-unsafe,
+    guess, and where a handler of a live loader goes on, what a tenth of all samples lacks is an
+    error, and less a warning. Masks, regularisation images, caches and the files of trainers need
+    no caption. Links in a shard are shard-unsafe,
     samples whose files stand apart shard-split-sample, images and texts in two folders
     shard-foreign; they are not told here again.
     Where the rule itself fits nearly nothing that is there, that is one finding. What may stand
@@ -59,9 +60,6 @@ _TOLD_ELSEWHERE = frozenset({"link", "apart"})
 _TOLD_TOGETHER = frozenset({"mask", "folder", "row"})
 
 _TABLE = "metadata.jsonl"
-
-_SHARE = 0.1
-"""The part of all samples that a guess calls an error where it lacks something."""
 
 _MANY = 0.25
 """The part of all images that is no chance where it has a caption."""
@@ -113,6 +111,8 @@ def sample_unpaired(
             yield _of_a_few(facts.file, facts.few, facts.images, has_json=True)
     elif isinstance(facts, ShardFacts) and _is_otherwise(facts):
         yield from in_data.by_loader(sample_unpaired.found, facts)
+    elif isinstance(facts, ShardFacts) and facts.lacking:
+        yield from in_data.of_taken(_by_pairs(facts), facts)
     elif isinstance(facts, ShardFacts) and in_data.is_open(facts):
         yield from in_data.of_own_stage(_by_pairs(facts), facts)
     else:
@@ -173,7 +173,7 @@ def _few_that_lack(left: Sequence[Unpaired], pairing: Pairing) -> frozenset[str]
     counts = Counter(one.lacks for one in left if not one.because)
     mostly = 4 * pairing.whole >= pairing.images  # else most are not meant to have any
     is_tabled = bool(pairing.looks_for) and "/" in pairing.looks_for[0]  # read by imagefolder
-    share = 0.5 if is_tabled else _SHARE
+    share = 0.5 if is_tabled else in_data.SHARE
     return frozenset(
         lacks
         for lacks, count in counts.items()
@@ -190,7 +190,7 @@ def _of_a_few(file: str, few: int, images: int, *, has_json: bool) -> Finding:
     return sample_unpaired.found(
         told + (f"only JSON for {lacking:,}" if has_json else f"none for {lacking:,}"),
         at=Location(file=file),
-        severity=severity if share >= _SHARE else Severity.NOTE,
+        severity=severity if share >= in_data.SHARE else Severity.NOTE,
         why="Where the texts are captions (a guess, as no rule is named), a captioner stopped on "
         "its way: the other images are left out, or trained with an empty caption.",
         fix=f"Write the other captions; or say captions = {meant} in preflight.toml.",

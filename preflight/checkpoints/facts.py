@@ -29,6 +29,9 @@ class Checkpoint:
     lacks: tuple[str, ...] = ()
     """Files that the others have."""
 
+    parted: tuple[str, ...] = ()
+    """States that are not there, and that belong to what is in it."""
+
     absent: tuple[str, ...] = ()
     """Files that are not there, and that an index beside them names."""
 
@@ -47,7 +50,7 @@ class Checkpoint:
     @property
     def is_whole(self) -> bool:
         """Whether a job can go on from it, as far as anybody has seen."""
-        lost = (*self.lacks, *self.absent, *self.without, *self.unfinished)
+        lost = (*self.lacks, *self.parted, *self.absent, *self.without, *self.unfinished)
         return not (self.damaged or lost or self.astray)
 
 

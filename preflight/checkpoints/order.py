@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from preflight.checkpoints import state_names as names
 from preflight.checkpoints.begun import begun_in
+from preflight.checkpoints.belonging import lacking_by_itself
 from preflight.checkpoints.facts import Checkpoint
 from preflight.checkpoints.members import held_by, lacking, usual_of
 from preflight.checkpoints.notes import (
@@ -112,7 +113,7 @@ def _of_folders(
             lacks=tuple(
                 name
                 for name in sorted(lacking(one.name, held, usual))
-                if name not in (*one.absent, *one.unfinished)
+                if name not in (*one.absent, *one.unfinished, *one.parted)
                 and not (one.astray and name.startswith(f"{one.astray}/"))
             ),
         )
@@ -242,6 +243,7 @@ def _checkpoint(top: str, name: str, paths: list[str], damaged: Mapping[str, Wro
         is_quiet=not cut and bool(bad) and all(damaged[path].is_quiet for path in bad),
         absent=tuple(sorted({file for absent, _ in indexes for file in absent})),
         without=tuple(tensor for _, without in indexes for tensor in without),
+        parted=lacking_by_itself(folder) if paths else (),
         unfinished=tuple(sorted(_unfinished(folder, paths))),
         astray=to if to and not os.path.lexists(os.path.join(folder, to)) else "",
     )

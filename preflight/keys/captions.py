@@ -95,6 +95,7 @@ class Readings:
 
     def __init__(self) -> None:
         self._led: defaultdict[str, set[int]] = defaultdict(set)
+        self._lacked: Counter[str] = Counter()
         self._whole: Counter[str] = Counter()
         self._seen: dict[str, None] = {}
         self._found: set[tuple[tuple[str, ...], frozenset[str]]] = set()
@@ -102,21 +103,28 @@ class Readings:
     def note(self, found: Mapping[str, Sequence[Iterable[int]]]) -> None:
         """Take in the entries of each caption of a sample, in each way to read them."""
         whole = frozenset(name for name, those in found.items() if all(those))
+        begun = any(any(those) for those in found.values())  # else nothing speaks for a way
         for name, those in found.items():
             self._led[name].update(number for numbers in those for number in numbers)
+            self._lacked[name] += sum(not numbers for numbers in those) if begun else 0
             self._seen[name] = None
         self._whole.update(whole)
         self._found.add((tuple(found), whole))
 
     def settled(self) -> tuple[str, ...]:
-        """Give the ways, the one first that leads to most entries; none where all samples agree.
+        """Give the ways, the one first that the entries contradict least; none where all agree.
 
-        To most entries and not for most samples: of several lines, the first is there in most
-        caches, whether the others are needed or not.
+        Both count, captions without an entry and entries without a caption: of several lines, the
+        first is there in most caches, whether the others are needed or not, and one of the others
+        may be there by chance.
         """
-        order = sorted(self._seen, key=lambda name: (-len(self._led[name]), -self._whole[name]))
+        order = sorted(self._seen, key=self._rank)
         agree = all(first_of(names, order) in whole for names, whole in self._found if whole)
         return () if agree else tuple(order)
+
+    def _rank(self, name: str) -> tuple[int, ...]:
+        led = len(self._led[name])
+        return self._lacked[name] - led, -led, -self._whole[name]
 
 
 def first_of(names: Iterable[str], order: Sequence[str]) -> str:

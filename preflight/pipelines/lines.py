@@ -29,7 +29,7 @@ class Lines:
 
     def __init__(self, made: Definition, root: str, others: Sequence[str] = ()) -> None:
         own = os.path.join(root, made.file) if made.file else ""
-        self._root = root
+        self.root = root
         self._line = made.line
         self._files = tuple(dict.fromkeys(one for one in (own, *others) if os.path.isfile(one)))
 
@@ -55,7 +55,7 @@ class Lines:
 
     def _at(self, call: _Call) -> Definition:
         text = linecache.getline(call.file, call.line).strip()
-        return Definition(file=name_of(call.file, self._root), line=call.line, line_text=text)
+        return Definition(file=name_of(call.file, self.root), line=call.line, line_text=text)
 
     @functools.cached_property
     def _calls(self) -> list[_Call]:

@@ -12,8 +12,10 @@ from preflight.objects.attributes import own_attributes
 from preflight.objects.facts import Definition
 from preflight.pipelines.facts import Reads, Stage
 from preflight.pipelines.handlers import handler_of, named
+from preflight.pipelines.inside import made_inside
 from preflight.pipelines.lines import Lines
 from preflight.pipelines.listed import listing_of
+from preflight.pipelines.stages import decoding, stage_of, whole_number
 from preflight.values.addresses import local_path
 
 # Pipelines that stand in one another: more is nobody's loader.
@@ -22,15 +24,6 @@ _DEEPEST = 5
 # More than anybody counts to: webdataset's word for "without end" is sys.maxsize.
 _ENDLESS = 1 << 40
 
-# Stages after which every sample is as it was; those that only cut the stream off are among them.
-_PASS = frozenset(
-    {
-        *("info", "log_keys", "slice", "islice", "unlisted", "unbatched", "associate"),
-        *("Cached", "LMDBCached", "non_empty", "check_empty", "single_node_only"),
-    }
-)
-_SPLIT = frozenset({"split_by_node", "split_by_worker"})
-_FILTERS = frozenset({"select", "rsample", "map_tuple"})
 _READS_SHARDS = ("open", "expand", "group")
 
 
@@ -53,8 +46,8 @@ def reads(loader: object, name: str, made: Definition, lines: Lines) -> Reads | 
         stages=tuple(told.stages),
         endless=told.endless,
         endless_at=told.endless_at,
-        num_workers=_whole(parts.get("num_workers")) or 0,
-        batch_size=_whole(parts.get("batch_size")) or told.batch,
+        num_workers=whole_number(parts.get("num_workers")) or 0,
+        batch_size=whole_number(parts.get("batch_size")) or told.batch,
         drop_last=parts.get("drop_last") is True,
     )
     if told.shards or told.stages:
@@ -76,10 +69,6 @@ def reads(loader: object, name: str, made: Definition, lines: Lines) -> Reads | 
 def stages_of(thing: object, lines: Lines) -> tuple[Stage, ...]:
     """Say what one stage of a pipeline is; that of a reader of shards is three in one."""
     return tuple(_Told(lines).stages_of(thing, own_attributes(thing)))
-
-
-def _whole(value: object) -> int | None:
-    return value if type(value) is int else None
 
 
 class _Told:
@@ -105,7 +94,11 @@ class _Told:
             self.repeats(parts)
         elif "dataset" in parts:
             self.walk(parts["dataset"], depth + 1)
-        elif type(parts.get("urls")) is list and any(".tar" in str(one) for one in parts["urls"]):
+        elif (inside := made_inside(thing, self.lines.root)) is not None:
+            self.shards += inside.shards or (parts["urls"] if _lists_shards(parts) else ())
+            self.stages += inside.stages
+            self.endless, self.endless_at = inside.endless, inside.endless_at
+        elif _lists_shards(parts):
             self._take(thing, depth)
         elif type(parts.get("datasets")) in (list, tuple):
             self._walk_chained(parts["datasets"], depth)
@@ -134,7 +127,7 @@ class _Told:
 
     def repeats(self, parts: Mapping[str, Any]) -> None:
         """Note an epoch that begins again."""
-        if (_whole(parts.get("repetitions")) or 0) >= _ENDLESS and not self.endless:
+        if (whole_number(parts.get("repetitions")) or 0) >= _ENDLESS and not self.endless:
             self.endless = "repeated"
             self.endless_at = self.lines.of("repeat", "with_epoch", given="repeat")
 
@@ -143,7 +136,7 @@ class _Told:
         urls = parts.get("urls")
         if type(urls) is list:
             self.shards += [one for one in urls if type(one) is str]
-            if (_whole(parts.get("nshards")) or 0) >= _ENDLESS:
+            if (whole_number(parts.get("nshards")) or 0) >= _ENDLESS:
                 self.endless = "resampled"
                 self.endless_at = self.lines.of(type(stage).__name__, given="resampled")
         elif type(stage) is list:
@@ -179,8 +172,8 @@ class _Told:
                 yield replace(one, kind="other", at=at)
         else:
             if name == "map" and args and named(type(args[0])) == "Decoder":
-                decoding = replace(one, at=self.lines.of("decode"))
-                yield _decoding(decoding, own_attributes(args[0]))
+                plain = replace(one, at=self.lines.of("decode"))
+                yield decoding(plain, own_attributes(args[0]))
                 return
             made = stage_of(one, name, args, given)
             if made.kind == "batched":
@@ -191,29 +184,9 @@ class _Told:
         return self.lines.of("WebDataset")
 
 
-def stage_of(one: Stage, name: str, args: Sequence[Any], given: Mapping[str, Any]) -> Stage:
-    """Say what a stage does with samples, by its name and by what it was given."""
-    if name == "decode":
-        return _decoding(one, {"handlers": args, **given})
-    if name in ("to_tuple", "extract_keys"):
-        return _tuple(one, name, args, given)
-    if name in ("rename", "rename_keys"):
-        return _renaming(one, name, args, given)
-    if name == "map_dict":
-        wanted = tuple((key,) for key in given if key != "handler")
-        return replace(one, kind=name, fields=wanted)
-    if name in ("batched", "listed"):
-        size = given.get("batchsize", args[0] if args else 20)
-        partial = given.get("partial", args[2] if len(args) > 2 else True)
-        return replace(one, kind="batched", size=_whole(size) or 0, partial=partial is not False)
-    if name in _SPLIT:
-        return replace(one, kind="split", name=name, handler="")
-    if name in _PASS or name.startswith(("shuffle", "detshuffle")):
-        return replace(one, kind="pass", name=name, handler="")
-    if name in _FILTERS:
-        return replace(one, kind="filter")
-    known = name if name == "map" else ""
-    return replace(one, name=known, handler_name=one.handler_name or name)
+def _lists_shards(parts: Mapping[str, Any]) -> bool:
+    urls = parts.get("urls")
+    return type(urls) is list and any(".tar" in str(one) for one in urls)
 
 
 def _dicts(things: list[Any]) -> Iterator[dict[str, Any]]:
@@ -238,63 +211,3 @@ def _defaults(function: object) -> Mapping[str, Any]:
     code, values = function.__code__, function.__defaults__ or ()
     places = code.co_varnames[code.co_argcount - len(values) : code.co_argcount]
     return {**dict(zip(places, values, strict=True)), **(function.__kwdefaults__ or {})}
-
-
-# Handlers that webdataset itself puts before and behind those that a job gives.
-_USUAL = frozenset({"gzfilter", "basichandlers"})
-
-
-def _decoding(one: Stage, parts: Mapping[str, Any]) -> Stage:
-    handlers = parts.get("handlers") or ()
-    images = any(type(h) is str or named(type(h)) == "ImageHandler" for h in handlers)
-    only = parts.get("only")
-    if type(only) not in (str, list, tuple, set, frozenset, type(None)):
-        return replace(one, kind="other")
-    if only is not None:
-        only = tuple(sorted(only.split() if type(only) is str else only))
-    usual = all(
-        type(h) is str or named(type(h)) == "ImageHandler" or getattr(h, "__name__", "") in _USUAL
-        for h in handlers
-    )
-    return replace(one, kind="decode", images=images, records=usual, only=only)
-
-
-def _alternatives(wanted: Any) -> tuple[str, ...]:
-    """Give the names of a field; none where nobody knows them before the run."""
-    if type(wanted) is str:
-        return tuple(wanted.split(";"))
-    named = type(wanted) in (list, tuple) and all(type(one) is str for one in wanted)
-    return tuple(wanted) if named else ()
-
-
-def _if_known(stage: Stage) -> Stage:
-    """Take a stage for one of which nothing is known where one of its fields has no name."""
-    return stage if all(stage.fields) else replace(stage, kind="other", fields=(), names=())
-
-
-def _tuple(one: Stage, name: str, args: Sequence[Any], given: Mapping[str, Any]) -> Stage:
-    if name == "to_tuple" and len(args) == 1 and type(args[0]) is str and " " in args[0]:
-        args = args[0].split()
-    strict = given.get("missing_is_error", True) if name == "to_tuple" else None
-    if strict is None:
-        one, strict = replace(one, handler="raises"), not given.get("ignore_missing", False)
-    fields = tuple(map(_alternatives, args))
-    return _if_known(replace(one, kind=name, fields=fields, strict=strict is True))
-
-
-def _renaming(one: Stage, name: str, args: Sequence[Any], given: Mapping[str, Any]) -> Stage:
-    options = {"handler", "keep", "keep_unselected", "must_match", "duplicate_is_error"}
-    pairs = [pair for pair in args if type(pair) is tuple and len(pair) == 2]
-    pairs += [(new, old) for new, old in given.items() if new not in options]
-    fields = tuple(_alternatives([old] if name == "rename_keys" else old) for _, old in pairs)
-    keeps = given.get("keep", True) if name == "rename" else given.get("keep_unselected", False)
-    made = replace(
-        one,
-        kind=name,
-        fields=fields,
-        names=tuple(str(new) for new, _ in pairs),
-        keeps=bool(keeps),
-        strict=name == "rename" or bool(given.get("must_match", True)),
-        handler=one.handler if name == "rename" else "raises",
-    )
-    return _if_known(made)

@@ -10,12 +10,14 @@ from typing import Any
 from preflight.objects.facts import Definition
 from preflight.pipelines.facts import Reads, Stage
 from preflight.pipelines.handlers import handler_named
-from preflight.pipelines.live import stage_of
+from preflight.pipelines.stages import stage_of
 from preflight.syntax.constants import Constants, constants_of, texts_of
 from preflight.syntax.parsing import Parsed
 from preflight.values.braces import TooManyError, expand
 
-_ROOTS = frozenset({"WebDataset", "DataPipeline"})
+ROOTS = frozenset({"WebDataset", "DataPipeline"})
+"""The classes that a pipeline begins with."""
+
 _DRAWN = frozenset({"ResampledShards", "ResampledShardList"})
 _LISTS = frozenset({"SimpleShardList", *_DRAWN})
 _MOST = 10_000
@@ -52,7 +54,7 @@ def _pipeline(call: ast.Call, file: str, constants: Constants) -> Reads | None:
     while isinstance(chain[-1].func, ast.Attribute) and isinstance(chain[-1].func.value, ast.Call):
         chain.append(chain[-1].func.value)
     root = chain.pop()
-    if _name(root) not in _ROOTS:
+    if _name(root) not in ROOTS:
         return None
     at = _line(root, file)
     reads = Reads(name=f"{file}:{root.lineno}", defined=at, guess=True)

@@ -156,7 +156,7 @@ class Sources(Gather):
             returns = [paths[name] for name in one.sources.looped_over()]
             starts = [paths[name] for name in one.sources.starts()]
             told = {"wanted": wanted, "returns": returns, "starts": starts}
-            told |= {"holders": one.sources.holders(), "perhaps": one.sources.perhaps()}
+            told |= {"holders": one.sources.holders(), "perhaps": one.sources.acts()}
             how = self.run.memory.how(NAMES.name, {"root": self.run.job.root, **told})
             if self._remembered(one, how):
                 self._complete(one)
@@ -254,7 +254,7 @@ class Sources(Gather):
     def _is_open(own: JobSources) -> bool:
         """Whether something is to be looked for in all files."""
         wanted = any(wanted_for(own.open()))
-        return any((wanted, own.looped_over(), own.holders(), own.starts(), own.perhaps()))
+        return any((wanted, own.looped_over(), own.holders(), own.starts(), own.acts()))
 
     def _complete(self, one: Tree) -> None:
         own = one.sources

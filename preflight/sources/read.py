@@ -198,7 +198,7 @@ def _read_folder(
     called = own.looped_over()
     own.take(_returned(one for one in texts if one.name in called))
     own.mentions += _deciding(texts, wanted_for(own.open()), root, lambda: None)
-    own.take(importers(texts, own.perhaps(), lambda: None))
+    own.take(importers(texts, own.acts(), lambda: None))
     paths = dict(zip(own.names, files, strict=True))
     own.take(_come_to((paths[one] for one in own.starts()), root, environment))
     own.pipelines += pipelines_of(texts, own.holders(), root, lambda: None)

@@ -92,7 +92,7 @@ class JobSources:
         if not self.is_folder or not any(launcher_of(one.variable) in _STOP for one in shared):
             return []
         scripts = [name for name, one in self.files.items() if one.is_script]
-        found = [*self.perhaps(), *([name for name in scripts if trains(name)] or scripts)]
+        found = [*self.acts(), *([name for name in scripts if trains(name)] or scripts)]
         others = (one for one in self.names if one not in (*scripts, *found) and not is_test(one))
         return found[:_MOST_STARTS] if len(found) > 1 or not any(map(trains, others)) else []
 
@@ -100,6 +100,13 @@ class JobSources:
         """Name the files of a folder that may be started, by their names, and have no guard."""
         files = self.files.items() if self.is_folder else ()
         return [name for name, one in files if one.is_script is None]
+
+    def acts(self) -> list[str]:
+        """Name those, and all that start workers by being imported, and that nobody imports."""
+        files = self.files.items() if self.is_folder else ()
+        works = [name for name, one in files if one.unguarded and not is_test(name)]
+        every = dict.fromkeys((*self.perhaps(), *works))
+        return [one for one in every if not self._is_imported(one)]
 
     def looped_over(self) -> list[str]:
         """Name the files in which stands what a loop of another file goes over."""
@@ -202,7 +209,7 @@ class JobSources:
         for name, value in each:
             defaults.values.setdefault(name, []).append(value)
         entries = self._entries() if self.is_folder else []
-        sure = [one for one in self.perhaps() if not self._is_imported(one)]
+        sure = self.acts()
         for read in self._reads():
             off = _by_itself(read) or self._why_off(read, defaults)
             is_script = self.files[read.file].is_script

@@ -14,6 +14,7 @@ from preflight.file_access.facts import Damage
 from preflight.findings.finding import Finding, Location, Severity
 from preflight.images.facts import FolderFacts
 from preflight.pairing.facts import Captioned, Pairing, Unpaired
+from preflight.pipelines.arrived import Lacking
 from preflight.shards.facts import ShardFacts
 from preflight.testing import ask
 from tests.archives import photo, shard_facts, tarred
@@ -625,3 +626,28 @@ def test_what_the_settings_ask_for_is_an_error_however_few_lack_it(
     (finding,) = preflight.run(folder=str(tmp_path), elsewhere=True).findings
 
     assert finding.severity is Severity.ERROR
+
+
+@pytest.mark.parametrize(
+    ("lacking", "instead", "how", "severity"),
+    [
+        (1, "", "goes-on", Severity.WARNING),
+        (1, "", "raises", Severity.ERROR),
+        (2, "", "goes-on", Severity.ERROR),
+        (6, "caption", "goes-on", Severity.WARNING),
+        (20, "caption", "goes-on", Severity.ERROR),
+    ],
+)
+def test_what_a_loader_asks_for_is_judged_alike_whether_a_guess_knows_of_it_or_not(
+    tmp_path: Path, lacking: int, instead: str, how: str, severity: Severity
+) -> None:
+    for field in ("txt",) if instead else ("txt", "cls"):
+        each = [("jpg", field if n >= lacking else instead, "json") for n in range(20)]
+        names = [f"{n:02}.{end}" for n, ends in enumerate(each) for end in ends if end]
+        short = Lacking((field,), lacking, ("00",), how, f'to_tuple("jpg", "{field}")')
+        facts = replace(shard_facts(tmp_path, names), taken_by="train:make", lacking=(short,))
+
+        found = ask("sample-unpaired", facts)
+
+        assert {one.severity for one in found} == {severity}, field
+        assert all("train:make asks for it" in (one.why or "") for one in found)

@@ -174,3 +174,28 @@ def test_a_folder_that_is_typed_has_the_captions_that_the_settings_say(
 
     assert {str(one.at.file).partition("/")[0] for one in report.findings} == {"photos"}
     assert [one.unread for one in report.coverage if one.unread] == [{".desc": 2}]
+
+
+@pytest.mark.parametrize(
+    ("word", "pattern"),
+    [
+        ("shards", "shards/{1..2}.tar"),
+        ("shards/{1..2}.tar", "file:shards/1.tar"),
+        ("data=shards/1.tar", "shards/*.tar"),
+    ],
+)
+def test_shards_that_are_typed_have_the_captions_that_the_settings_say(
+    tmp_path: Path, word: str, pattern: str
+) -> None:
+    """Only an extension is named; by a guess, nothing is said of images that have no text."""
+    for number in (1, 2):
+        members = [(f"{number}{at}.jpg", picture()) for at in range(3)]
+        write(tmp_path / "shards" / f"{number}.tar", tarred(members))
+    settings = f'[[data]]\nshards = "{pattern}"\ncaption_extension = "desc"\n'
+    write(tmp_path / "preflight.toml", settings.encode())
+
+    report = preflight.run(word, folder=str(tmp_path), elsewhere=True, select=["sample-unpaired"])
+
+    found = {str(one.at.file) for one in report.findings}
+    is_one = word.endswith("1.tar") or pattern.endswith("1.tar")
+    assert found == {f"shards/{n}.tar" for n in ((1,) if is_one else (1, 2))}

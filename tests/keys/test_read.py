@@ -170,6 +170,33 @@ def test_of_several_lines_each_has_its_entry_in_all_samples_or_in_none() -> None
     assert facts.missing_names == tuple(f"photos/dog{one}.jpg" for one in range(3))
 
 
+@pytest.mark.parametrize("read", [lambda text: text.splitlines()[0], str.strip])
+@pytest.mark.parametrize("strays", [1, 3])
+def test_a_few_lines_that_have_an_entry_are_no_way_for_all(
+    read: Callable[[str], str], strays: int
+) -> None:
+    """An earlier run read them so, say."""
+    texts = several_lines(8)
+    photos(texts)
+    put(CACHE, *(f"{md5(read(text))}.pt" for text in texts.values()))
+    put(CACHE, *(f"{md5(f'of mine {one}')}.pt" for one in range(strays)))
+
+    facts = look("md5(caption)")
+
+    assert (facts.matched, facts.missing) == (8, 0)
+
+
+def test_of_each_line_a_cache_is_read_so_while_it_is_being_filled() -> None:
+    photos(several_lines(10))
+    put(
+        CACHE, *(f"{md5(text)}.pt" for one in (0, 1) for text in (f"a dog {one}", f"of mine {one}"))
+    )
+
+    facts = look("md5(caption)")
+
+    assert (facts.matched, facts.missing, facts.orphans) == (2, 8, 0)
+
+
 @pytest.mark.parametrize("first", [True, False], ids=["the first line", "the whole text"])
 def test_entries_of_one_way_are_whole_beside_captions_of_one_line(*, first: bool) -> None:
     texts = {**several_lines(5), "cat": "a cat", "bird": "\ufeffa bird"}

@@ -197,6 +197,38 @@ def test_what_trains_without_a_guard_is_what_is_started_beside_scripts_that_do_n
     assert severities(looked(tmp_path)) == severities(report)  # as the ledger has it
 
 
+WORKERS = """
+from torch.utils.data import DataLoader
+{}
+for x in DataLoader(range(8), num_workers=2):
+    print(x)
+"""
+
+
+@pytest.mark.parametrize(
+    ("head", "core", "other", "severity"),
+    [
+        (f"import os\n{READS}", "", "", "error"),
+        ("from core import boot\nboot()", BOOT, "", "error"),
+        (f"import os\n{READS}", "", "import experiment", "warning"),
+    ],
+    ids=["itself", "what it calls", "imported"],
+)
+def test_what_starts_workers_without_a_guard_is_started_whatever_its_name(
+    tmp_path: Path, head: str, core: str, other: str, severity: str
+) -> None:
+    (tmp_path / "experiment.py").write_text(WORKERS.format(head))
+    (tmp_path / "core.py").write_text(core)
+    script(tmp_path, "sample.py")
+    script(tmp_path, "convert.py", imports=other)
+
+    (found,) = severities(looked(tmp_path)).items()
+    (alone,) = severities(looked(tmp_path, "source=experiment.py")).items()
+
+    assert found == (alone[0], severity)
+    assert alone[1] == "error"
+
+
 @pytest.mark.parametrize(
     "train", ["def train(): ...\n", "import os\nprint(os.sep)\n"], ids=["defines", "imported"]
 )

@@ -77,7 +77,7 @@ def discover(words: Iterable[str], job: Job, folder: str) -> Discovered:
     if words or of_script:
         for word in words:
             read = read_word(word, folder, python=job.python)
-            found = tuple(as_settings_say(one, job) for one in read)
+            found = tuple(as_settings_say(read, job))
             pairs += [(word, target) for target in found]
             datasets += by_folder(word, found, folder)
         datasets = list(together(datasets, folder))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from preflight.kinds.target import Target
@@ -96,16 +97,22 @@ def captions_of(data: DataSettings) -> CaptionRule:
     )
 
 
-def as_settings_say(target: Target, job: Job) -> Target:
-    """Give a folder of images or a shard the rule for captions of the entry in which it lies."""
-    if not isinstance(target, (Folder, Shard)):
-        return target
-    path = os.path.join(os.path.realpath(target.path), "")
-    places = {path_below(job.root, one.path): one for one in job.data if one.path is not None}
-    within = [one for one in places if path.startswith(os.path.join(os.path.realpath(one), ""))]
-    if not within:
-        return target
-    return replace(target, captions=captions_of(places[max(within, key=len)]))
+def as_settings_say(targets: Iterable[Target], job: Job) -> Iterator[Target]:
+    """Give folders of images and shards the rule for captions of the entry that names them."""
+    rules = {path_below(job.root, one.path): one for one in job.data if one.path is not None}
+    for one in job.data:
+        with contextlib.suppress(UnknownWordError):  # it is told where the settings alone count
+            every = read_data(one.shards, job.root, CaptionRule()) if one.shards else ()
+            rules |= {shard.path: one for shard in every if isinstance(shard, Shard)}
+    places = {os.path.join(os.path.realpath(at), ""): one for at, one in rules.items()}
+    for target in targets:
+        if isinstance(target, (Folder, Shard)):
+            path = os.path.join(os.path.realpath(target.path), "")
+            above = (path[: at + 1] for at, sign in enumerate(path) if sign == os.sep)
+            within = max(places.keys() & set(above), key=len, default="")
+            if within:
+                target = replace(target, captions=captions_of(places[within]))  # noqa: PLW2901
+        yield target
 
 
 def named_data(job: Job, data: DataSettings, key: str) -> Iterator[tuple[str, Target]]:

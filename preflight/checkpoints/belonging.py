@@ -1,0 +1,59 @@
+"""Says what a single checkpoint lacks, by what else is in it: one state belongs to another."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+
+from preflight.cached_files.cache_listing import is_left_over
+from preflight.targets.folders import CHECKPOINT
+
+MODEL = "its model"
+"""How a model is called of which nobody knows in what file it was."""
+
+# What accelerate and transformers write beside a model, and nothing else.
+_STATES = re.compile(
+    r"optim\w*\.(?:bin|pt)|\w*scheduler(?:_\d+)?\.(?:bin|pt)|scaler\.pt|sampler(?:_\d+)?\.bin"
+    r"|dl_state_dict(?:_\d+)?\.bin|rng_state(?:_\d+)?\.pth|random_states_\d+\.pkl"
+    r"|training_args\.bin|.*\.(?:json|log|txt|md|ya?ml)"
+)
+_SCHEDULER = re.compile(r"scheduler(?:_\d+)?(\.(?:bin|pt))")
+_RANDOM = re.compile(r"random_states_\d+\.pkl")
+
+# What they load first, and stop where there is no model to it.
+_OPTIMIZER = re.compile(r"optimizer(?:_\d+)?\.(?:bin|pt)")
+_OF_ACCELERATE = re.compile(r"(?:model|pytorch_model)(?:_\d+)?\.(?:safetensors|bin)")
+
+
+def lacking_by_itself(folder: str) -> tuple[str, ...]:
+    """Name what is not there of a checkpoint of accelerate or transformers, by its own files.
+
+    A scheduler is nobody's without its optimizer, nor is either without a model. accelerate writes
+    the states of random numbers last, into `checkpoints/checkpoint_3`.
+    """
+    home, name = os.path.split(os.path.abspath(folder))
+    if CHECKPOINT.fullmatch(name) is None:
+        return ()
+    here = [one for one in os.listdir(folder) if not is_left_over(one)]
+    every = [one for one in _files_in(folder) if not is_left_over(os.path.basename(one))]
+    has_optimizer = any("optim" in one.lower() for one in every)
+    scheduler = next(filter(None, map(_SCHEDULER.fullmatch, sorted(here))), None)
+    lacks = []
+    is_state = scheduler is not None or any(map(_OPTIMIZER.fullmatch, here))
+    if is_state and all(_STATES.fullmatch(os.path.basename(one)) for one in every):
+        lacks.append(MODEL)
+    if scheduler is not None and not has_optimizer:
+        lacks.append(f"optimizer{scheduler[1]}")
+    if scheduler is None and {"optimizer.pt", "trainer_state.json"}.issubset(here):
+        lacks.append("scheduler.pt")  # transformers loads both, or neither
+    is_accelerates = os.path.basename(home) == "checkpoints" and name.startswith("checkpoint_")
+    if is_accelerates and not any(map(_RANDOM.fullmatch, here)):
+        begun = any(_OF_ACCELERATE.fullmatch(one) or _OPTIMIZER.fullmatch(one) for one in here)
+        lacks += ["random_states_0.pkl"] if begun else []
+    return tuple(lacks)
+
+
+def _files_in(folder: str) -> Iterator[str]:
+    for place, _, files in os.walk(folder):
+        yield from (os.path.relpath(os.path.join(place, one), folder) for one in files)

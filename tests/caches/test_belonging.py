@@ -1,0 +1,45 @@
+"""What a single checkpoint lacks is told by what else is in it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from preflight.checkpoints.belonging import MODEL, lacking_by_itself
+
+ACCELERATE = "model.safetensors optimizer.bin scheduler.bin random_states_0.pkl"
+TRANSFORMERS = "model.safetensors optimizer.pt scheduler.pt rng_state.pth trainer_state.json"
+
+
+@pytest.mark.parametrize(
+    ("name", "files", "lacks"),
+    [
+        ("checkpoints/checkpoint_3", ACCELERATE, ()),
+        ("checkpoints/checkpoint_3", "model.safetensors random_states_0.pkl", ()),
+        ("checkpoints/checkpoint_3", ACCELERATE.replace("optimizer", "optimizer_1"), ()),
+        ("checkpoints/checkpoint_3", ACCELERATE.replace("model.", "unet/weights."), ()),
+        ("checkpoints/checkpoint_3", ACCELERATE.replace("optimizer.bin", "opt/x_optim.pt"), ()),
+        ("checkpoints/checkpoint_3", ACCELERATE.replace("model.safetensors", "lora.bin"), ()),
+        ("checkpoint-500", TRANSFORMERS, ()),
+        ("checkpoint-500", "model.safetensors trainer_state.json training_args.bin", ()),
+        ("checkpoint_3", "model.safetensors", ()),
+        ("scheduler", "scheduler.bin", ()),
+        ("checkpoints/checkpoint_3", ACCELERATE.replace("optimizer.bin", ""), ("optimizer.bin",)),
+        ("checkpoints/checkpoint_3", ACCELERATE.replace("model.safetensors", ""), (MODEL,)),
+        ("checkpoint_3", ACCELERATE.replace("model.safetensors", ".tmp.bin"), (MODEL,)),
+        ("checkpoint-500", TRANSFORMERS.replace("optimizer.pt", ""), ("optimizer.pt",)),
+        ("checkpoint-500", TRANSFORMERS.replace("scheduler.pt", ""), ("scheduler.pt",)),
+        ("checkpoint-500", TRANSFORMERS.replace("model.safetensors", "config.json"), (MODEL,)),
+        ("checkpoints/checkpoint_3", "model.safetensors", ("random_states_0.pkl",)),
+        ("checkpoints/checkpoint_3", "model.safetensors optimizer.bin", ("random_states_0.pkl",)),
+    ],
+)
+def test_a_state_belongs_to_another(
+    tmp_path: Path, name: str, files: str, lacks: tuple[str, ...]
+) -> None:
+    for one in files.split():
+        (tmp_path / name / one).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name / one).write_bytes(b"")
+
+    assert lacking_by_itself(str(tmp_path / name)) == lacks
