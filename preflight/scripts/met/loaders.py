@@ -14,6 +14,7 @@ from preflight.loaders.facts import Sent
 from preflight.scripts.facts import Met
 from preflight.scripts.failing import guarded
 from preflight.scripts.met.counted import counts_by_length, counts_itself
+from preflight.scripts.met.evaluated import look_at_sums
 from preflight.scripts.met.together import Together
 from preflight.scripts.points import Point
 from preflight.scripts.watch import Watch
@@ -63,6 +64,9 @@ class Shortened:
 
     def _give(self) -> Any:
         watch = self._watch
+        evaluating = self._kind == "evaluation" or _is_without_gradients()
+        if evaluating and self._given:
+            look_at_sums(watch)
         enough = self._given >= self._most and not self._passes.goes_beyond(self._at)
         if self._batches is None or enough:
             self._batches = None  # its workers end
@@ -70,7 +74,7 @@ class Shortened:
             over = StopIteration()
             over.of_preflight = True  # type: ignore[attr-defined]
             raise over
-        watch.goes_on(evaluating=self._kind == "evaluation" or _is_without_gradients())
+        watch.goes_on(evaluating=evaluating)
         with watch.looking():
             batch = theirs(next)(self._batches)
         self._given += 1
