@@ -5,7 +5,9 @@ What it finds
     infinite when gradients are computed of it, before it is scaled for half precision; and weights
     that are so after a step of their optimizer. The script is then run once more, for the line
     that makes the first of them. A step that a GradScaler leaves out, since the scale is still too
-    high, is left alone.
+    high, is left alone. Where all of these are finite, a loss of the last evaluation that is not is
+    a warning: as the Trainer of transformers or Lightning give it, or as the script itself sums it
+    up, or takes its mean, in its loop over batches.
 
 Why it matters
     What is NaN once stays so: from then on, each step computes nothing, at full cost, and each
@@ -26,7 +28,7 @@ from preflight.check import check
 from preflight.facts import Frame, NotFinite, Steps
 from preflight.finding import Finding, Location, Severity
 from preflight.job import Job
-from preflight.values.names import counted, first_of
+from preflight.values.names import counted, first_of, shown
 
 _RANGE = "Keep what this line takes in its range: clamp it, or add a small number to it."
 _ANOMALY = "torch.autograd.set_detect_anomaly(True) at the top names the operation."
@@ -46,6 +48,8 @@ def script_numbers(facts: Steps, _job: Job) -> Iterator[Finding]:
         yield _of_loss(loss, facts)
     elif weights is not None:
         yield _of_weights(weights, facts)
+    elif facts.evaluation is not None:
+        yield _of_evaluation(facts.evaluation, facts)
 
 
 def _of_loss(loss: NotFinite, facts: Steps) -> Finding:
@@ -86,6 +90,23 @@ def _of_weights(weights: NotFinite, facts: Steps) -> Finding:
         about="weights",
         line_text=_text(weights),
         evidence={"step": weights.step, "parameters": weights.count, "of": weights.of},
+    )
+
+
+def _of_evaluation(loss: NotFinite, facts: Steps) -> Finding:
+    name = shown(loss.names[0])
+    steps = counted(loss.step, "step")
+    return script_numbers.found(
+        f"has {name} of {loss.value} in an evaluation after {steps}, while weights and losses of "
+        "training are finite",
+        at=_place(loss.at, facts),
+        severity=Severity.WARNING,
+        why="What goes by this loss (the best checkpoint, an early stop, a schedule) goes by none.",
+        fix="Look for a batch of the evaluation without labels, with values out of range, or with "
+        "padding only.",
+        about="evaluation",
+        line_text=_text(loss),
+        evidence={"step": loss.step, "value": loss.value},
     )
 
 

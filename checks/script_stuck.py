@@ -36,7 +36,7 @@ from ._script_ends import place
 def script_stuck(facts: Rehearsal, _job: Job) -> Iterator[Finding]:
     """Report where each thread and each process waits."""
     ended = facts.ended
-    if ended.how != "stuck":
+    if ended.how != "stuck" or ended.told_by:
         return
     main = next((one for one in ended.waiting if one.frames), None)
     others = [one for one in ended.waiting if one.frames and one is not main]

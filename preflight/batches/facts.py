@@ -266,3 +266,10 @@ class Drawn:
     first: FirstBatches
     flow: Flow | None = None
     """What went through its pipeline, where it has one, and somebody asks for it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CountedInScript:
+    """What went through a loader's pipeline while a script ran it."""
+
+    flow: Flow

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
-from preflight.batches.facts import NO_TIME, Drawn, FirstBatches, OnTheWay
+from preflight.batches.facts import NO_TIME, CountedInScript, Drawn, FirstBatches, OnTheWay
 from preflight.batches.pass_facts import Further, RandomDraws, WholePass
 from preflight.batches.taken import taken_for
 from preflight.findings.finding import Location
@@ -62,6 +62,7 @@ class Batches(Gather):
         """Loaders whose lengths say already that no batch comes."""
 
         self._live = 0
+        self._in_scripts: list[tuple[Target, Flow]] = []
 
     def needs(self, target: Target) -> bool:
         """Whether sources say what takes batches apart, or the machine how much room there is."""
@@ -90,6 +91,8 @@ class Batches(Gather):
             for one in (facts.whole, facts.draws):
                 if one is not None:
                     self._further[target, one.name] = facts
+        elif isinstance(facts, CountedInScript):
+            self._in_scripts.append((target, facts.flow))
         elif isinstance(facts, (Survival, Reads)):
             self._hear_of_files(target, facts)
         elif isinstance(facts, HostFacts):
@@ -97,9 +100,12 @@ class Batches(Gather):
         elif isinstance(facts, SourceFacts):
             self._loops.extend(facts.loops)
         elif isinstance(facts, Sent):
-            self._live += not self.run.targets
-            if facts.epoch is not None and not facts.epoch.batches:
-                self._empty.add((target, facts.name))
+            self._hear_of_length(target, facts)
+
+    def _hear_of_length(self, target: Target, facts: Sent) -> None:
+        self._live += not self.run.targets
+        if facts.epoch is not None and not facts.epoch.batches:
+            self._empty.add((target, facts.name))
 
     def _count(self, target: Target, flow: Flow | None) -> None:
         """Keep the epoch that was run to its end, or else what saw the most."""
@@ -140,6 +146,10 @@ class Batches(Gather):
                 told_by = "loader-end"
             facts = replace(first, told_by=told_by, taken_for=taken, on_the_way=way)
             yield Looked(facts=facts, target=target)
+        for target, flow in self._in_scripts:
+            survival = self._survivals.get((target, flow.name))
+            opening = bool(self._gone.get((target, flow.name)))
+            yield Looked(facts=both_told(flow, survival, opening=opening), target=target)
         if self._live:
             yield Left(reason=NOT_ANEW, kinds=FACTS, count=self._live)
 

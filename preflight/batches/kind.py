@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from preflight.batches.facts import Drawn, FirstBatches
+from preflight.batches.facts import CountedInScript, Drawn, FirstBatches
 from preflight.batches.pass_facts import Further, RandomDraws, WholePass
 from preflight.flow.facts import Flow
 from preflight.kinds.kind import Kind
-from preflight.targets.targets import Built, Loader
+from preflight.targets.targets import Built, Loader, Script
 from preflight.values.names import counted
 
 
@@ -36,8 +36,8 @@ FIRST = Kind(
     },
     sums_up={FirstBatches: _drawn},
     made_of=(Built,),
-    led_to_by=(Loader, Built),
-    answers=(Drawn, Further),
+    led_to_by=(Loader, Built, Script),
+    answers=(Drawn, Further, CountedInScript),
     gather="preflight.batches.gather:Batches",
 )
 

@@ -46,8 +46,12 @@ class _Sent:
 class Tally(_Sent):
     """Where the processes of one run count: a file of numbers for each, and one of reasons."""
 
-    def __init__(self, folder: str, stages: int, bases: tuple[str, ...]) -> None:
+    def __init__(
+        self, folder: str, stages: int, bases: tuple[str, ...], *, waits: bool = False
+    ) -> None:
         self.given = (folder, stages, bases)
+        self.waits = waits
+        """Whether handlers that wait for each error do so."""
 
     def page(self) -> Page | None:
         """Give the page of this process; None where it cannot have one."""
@@ -176,7 +180,8 @@ class Handler(_Sent):
         """Handle an error."""
         handler = self.handler
         name = getattr(handler, "__name__", "") if type(handler) is type(_text) else ""
-        if name in _WAITING and handler.__module__ == "webdataset.handlers":
+        is_known = name in _WAITING and handler.__module__ == "webdataset.handlers"
+        if is_known and not self.tally.waits:
             goes_on: Any = _WAITING[name]
         else:
             goes_on = handler(error, *more, **named)

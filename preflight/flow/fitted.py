@@ -69,10 +69,15 @@ class Fitted:
             sys.settrace(None)
 
 
-def fit(loader: object, made: Definition, root: str) -> Fitted | None:
-    """Have the pipeline of a loader count; None where it has none."""
+def fit(
+    loader: object, made: Definition, root: str, *, scratch: str | None = None
+) -> Fitted | None:
+    """Have the pipeline of a loader count; None where it has none.
+
+    `scratch` is where it does so while a script runs it: then handlers do all that they do.
+    """
     try:
-        fitting = _Fitting(Lines(made, root, own_sources(root)), root)
+        fitting = _Fitting(Lines(made, root, own_sources(root)), root, scratch)
         fitting.walk(loader, 0)
         return fitting.fitted(loader) if fitting.found else fitting.stream(real_loader(loader))
     except Exception:  # noqa: BLE001  the user's own classes say how they are copied
@@ -90,7 +95,8 @@ class _Found:
 class _Fitting:
     """What has been found of a loader."""
 
-    def __init__(self, lines: Lines, root: str) -> None:
+    def __init__(self, lines: Lines, root: str, scratch: str | None) -> None:
+        self._scratch = scratch
         self.stages: list[Passed] = []
         self.found: list[_Found] = []
         self._lines = lines
@@ -212,7 +218,8 @@ class _Fitting:
     def _tally(self) -> Tally:
         places = (os.path.abspath(one) + os.sep for one in (self._root, os.curdir))
         bases = tuple(dict.fromkeys(places))
-        return Tally(tempfile.mkdtemp(dir=_folder()), len(self.stages), bases)
+        folder = tempfile.mkdtemp(dir=self._scratch or _folder())
+        return Tally(folder, len(self.stages), bases, waits=self._scratch is not None)
 
     def _about(self, tally: Tally, *, resampled: bool) -> dict[str, Any]:
         stages = to_wire(self.stages)

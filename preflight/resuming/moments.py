@@ -131,7 +131,7 @@ def read_lines(path: str) -> Told:
     way = None
     for one in _lines(path):
         if isinstance(one, Way):
-            way = way or one
+            way = one if way is None or one.is_given else way
         elif isinstance(one, Moved):
             moments = [
                 replace(each, path=one.target) if each.path == one.source else each

@@ -89,6 +89,9 @@ class Ended:
     silent: float = 0.0
     """Of a script that was stuck or late: seconds without a sign of it."""
 
+    told_by: str = ""
+    """Of a script that was stuck: the check that tells why no batch came."""
+
     unfinished: bool = False
     """Whether what it does at its end took longer than it was given."""
 

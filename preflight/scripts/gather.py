@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from preflight.batches.facts import CountedInScript
 from preflight.built.wanting import NETWORK
 from preflight.findings.looks import Failed, Look
 from preflight.kinds.gather import Gather, Run
@@ -58,7 +59,9 @@ class Scripts(Gather):
         """Give what was seen; of a script that nobody could judge, why."""
         for one in map(facts_of, told):
             why = _why_not_judged(one, self.run.job)
-            if why is not None:
+            if isinstance(one, CountedInScript):  # judged when it is known what else tells of it
+                self.run.tell(question.target, one)
+            elif why is not None:
                 error, fix = why
                 yield Failed(at=question.at, error=error, kinds=(type(one),), fix=fix)
             else:

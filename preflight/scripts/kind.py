@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from preflight.findings.finding import Location
+from preflight.flow.facts import Flow
 from preflight.kinds.kind import Kind
 from preflight.kinds.same import EVALUATES, EVENED, Same
 from preflight.loaders.facts import Loaded, Sent
@@ -42,7 +43,7 @@ SCRIPT = Kind(
     },
     lacks=lambda facts: facts.not_reached if isinstance(facts, Rehearsal) else (),
     sums_up={Rehearsal: in_words, Resumed: resumes_in_words, Steps: steps_in_words},
-    may_give=(Sent, Loaded, Reads, Copied),
+    may_give=(Sent, Loaded, Reads, Copied, Flow),
     reader="preflight.scripts.saving.again:look",
     gather="preflight.scripts.gather:Scripts",
     runs_code=True,

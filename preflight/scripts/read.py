@@ -9,8 +9,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from preflight.batches.facts import CountedInScript
 from preflight.findings.check import Facts
 from preflight.findings.our_failures import ElsewhereError, of_death
+from preflight.flow.begun import Flows
+from preflight.flow.defer import STARVED
 from preflight.kinds.asked import Asked
 from preflight.kinds.rooms import facts_of
 from preflight.scripts.facts import Ended, Met, Raised, Rehearsal
@@ -42,6 +45,7 @@ class Heard:
     ended: Ended | None = None
     on_cpu: Frame | None = None
     steps: int = 0
+    flows: Flows = field(default_factory=Flows)
     patience: float = _LAST_WORDS
     begun: bool = False
     """Whether it has come to the script's own code."""
@@ -66,6 +70,8 @@ class Heard:
             self.shortened[line["shortened"]] = None
         elif "steps" in line:
             self.steps = line["steps"]
+        elif not line.keys().isdisjoint(("counts", "counted")):
+            self.flows.hear(line)
         elif "on_cpu" in line:
             self.on_cpu = from_wire(Frame, line["on_cpu"])
         else:
@@ -90,7 +96,10 @@ def look(asked: Asked) -> list[Facts]:
         running = start(asked.wire, asked.options)
         ended = follow(running, heard, asked)
     seconds = round(time.monotonic() - begun, 3)
-    return [_rehearsal(asked, heard, ended, seconds), *map(facts_of, heard.given.values())]
+    flows = heard.flows.of_all(ended.how, asked.root)
+    counted = (CountedInScript(flow=one) for one in flows)
+    given = map(facts_of, heard.given.values())
+    return [_rehearsal(asked, heard, ended, seconds), *given, *counted]
 
 
 def _name(wire: Mapping[str, Any]) -> str:
@@ -117,9 +126,14 @@ def _ending(running: ScriptProcess, heard: Heard, asked: Asked) -> Ended:
             for line in running.lines():
                 heard.hear(line)
             asked.alive()
-            silent = running.silent(asked.options["timeout"])
+            timeout = asked.options["timeout"]
+            silent = running.silent(timeout)
+            if silent is None and heard.flows.starve(timeout, asked.root):
+                silent = "late"  # what it prints is of errors alone
             if silent is not None and heard.ending is None:
-                return _waiting(silent, running, asked)
+                starved = heard.flows.starve(0.0, asked.root)
+                how, told_by = ("stuck", STARVED) if starved else (silent, "")
+                return replace(_waiting(how, running, asked), told_by=told_by)
             if heard.ending is not None and time.monotonic() - heard.ending > heard.patience:
                 return replace(heard.ended or Ended(how="stopped"), unfinished=True)
             time.sleep(_POLL)

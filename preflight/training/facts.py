@@ -62,7 +62,7 @@ class NotFinite:
     """Of a loss: `nan`, `inf`, `-inf`."""
 
     names: tuple[str, ...] = ()
-    """Of weights: the first ones that have such a value."""
+    """Of weights: the first ones that have such a value; of an evaluation: its loss."""
 
     count: int = 0
     """Of weights: parameters that have such a value."""
@@ -71,7 +71,7 @@ class NotFinite:
     """Of how many that were looked at."""
 
     at: Frame | None = None
-    """The script's own line: of the backward, or of the step."""
+    """The script's own line: of the backward, of the step, or of the evaluation."""
 
     made: Frame | None = None
     """The line that made the first value of that kind; None: that was not found."""
@@ -100,6 +100,9 @@ class Steps:
     weights: NotFinite | None = None
     recovered: bool = False
     """Whether a later loss was finite again, and the weights stayed so."""
+
+    evaluation: NotFinite | None = None
+    """A loss of the last evaluation."""
 
     idle: tuple[Idle, ...] = ()
     seconds: float | None = None

@@ -37,6 +37,7 @@ class Numbers:
         self.losses: list[float] = []
         self.bad_loss: NotFinite | None = None
         self.bad_weights: NotFinite | None = None
+        self._evaluated: dict[tuple[str, Frame | None], NotFinite | None] = {}
         self.origin_of: Callable[[Any], Origin | None] = lambda _: None
         self._is_within = False
         self._unscaled: dict[int, tuple[weakref.ref[Any], list[float]]] = {}
@@ -78,6 +79,16 @@ class Numbers:
             yield
         finally:
             self._is_within = False
+
+    def evaluated(self, name: str, value: float, at: Frame | None) -> None:
+        """Note a loss of an evaluation; that of the same name and line before is forgotten."""
+        bad = NotFinite(step=self.steps, value=str(value), names=(name,), at=at)
+        self._evaluated[name, at] = None if math.isfinite(value) else bad
+
+    @property
+    def bad_evaluation(self) -> NotFinite | None:
+        """A loss of an evaluation that is no number, and was none in the last of its kind."""
+        return next((one for one in self._evaluated.values() if one is not None), None)
 
     def _look(self, tensors: Any) -> None:
         several = tensors if isinstance(tensors, (tuple, list)) else [tensors]

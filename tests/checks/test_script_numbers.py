@@ -76,3 +76,14 @@ def test_a_script_that_computed_no_gradients_does_not_pass() -> None:
     outcome = outcome_of("script-numbers", steps(steps=0, backwards=0, losses=()), Job())
 
     assert outcome.outcome == "skipped"
+
+
+def test_a_loss_of_an_evaluation_is_a_warning_where_all_of_the_training_is_finite() -> None:
+    at = Frame(file="train.py", line=30, function="evaluate", text="total += loss.item()")
+    evaluation = NotFinite(step=2, names=("total",), value="nan", at=at)
+    (alone,) = ask("script-numbers", steps(evaluation=evaluation))
+    (spoilt,) = ask("script-numbers", steps(evaluation=evaluation, weights=WEIGHTS))
+
+    assert (str(alone.at), alone.severity) == ("train.py:30", Severity.WARNING)
+    assert alone.message.startswith("has total of nan in an evaluation after 2 steps")
+    assert str(spoilt.at) == "train.py:21"

@@ -159,7 +159,7 @@ def installed(points: Iterable[Point], folder: Path) -> Iterator[Watch]:
         folder=str(folder),
         batches=2,
         epochs=2,
-        options={"wants": ()},
+        options={**told_of(Job(root=str(folder))), "wants": ()},
     )
     watched = Points(points, watch)
     watched.install()

@@ -196,6 +196,17 @@ def test_safetensors_that_refuse_tied_weights_are_told_at_the_line_that_saves(
 
 
 @pytest.mark.slow
+def test_a_script_that_does_not_read_its_command_line_is_not_resumed(tmp_path: Path) -> None:
+    """As notebooks do: to be started with its option for a resume leaves all as it was."""
+    write(tmp_path, "plain_resume.py", (".parse_args()", '.parse_args(["--lr", "0.1"])'))
+
+    report = rehearse(tmp_path)
+
+    assert (report.verdict, report.findings) == ("go", ())
+    assert "does not read --resume from its command line" in " ".join(render(report).split())
+
+
+@pytest.mark.slow
 def test_writes_are_real_where_that_is_asked_for(tmp_path: Path) -> None:
     write(tmp_path, "plain_resume.py")
 

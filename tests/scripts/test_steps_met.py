@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 
+from preflight.scripts.met import loaders as loaders_met
+from preflight.scripts.met import steps as steps_met
 from tests.scripts.rehearsing import (
     contents,
+    installed,
     line_of,
     planted,
     prepared,
@@ -159,3 +163,79 @@ def test_a_script_may_leave_out_a_loss_that_is_no_number_by_itself(tmp_path: Pat
     seen = rehearse(planted(tmp_path, "distill.py", careful, now_and_then))
 
     assert "script-numbers" not in {one.check for one in seen.found}
+
+
+EVALUATIONS = """
+import numpy, torch
+
+criterion = torch.nn.CrossEntropyLoss()
+loader = torch.utils.data.DataLoader(torch.arange(12), batch_size=4)
+
+class Meter:
+    val = sum = 0
+    def update(self, value):
+        self.val, self.sum = value, self.sum + value
+
+def of(batch):
+    return criterion(torch.ones(4, 2), batch * 0 - 100 * (batch < 4))
+
+def wrong_sum():
+    total = 0.0
+    for batch in loader: total += criterion(torch.ones(4, 2), batch * 0 - 100).item()
+
+def wrong_sum_of_tensors():
+    total = torch.zeros(())
+    for batch in loader:
+        loss = of(batch)
+        total = total + loss * len(batch)
+
+def wrong_meter():
+    losses = Meter()
+    for batch in loader: losses.update(of(batch).item())
+
+def wrong_mean():
+    losses = []
+    for number, batch in enumerate(loader):
+        losses.append(of(batch).item())
+        if number == 1: break
+    return numpy.mean(losses)
+
+def fine_when_left_out():
+    total = 0.0
+    for batch in loader:
+        loss = of(batch)
+        if (batch >= 4).all(): total += loss.item()
+
+def fine_when_that_is_minded():
+    losses = []
+    for batch in loader: losses.append(of(batch).item())
+    return numpy.nanmean(losses)
+
+def fine_list():
+    losses = []
+    for batch in loader: losses.append(of(batch).item())
+    return losses
+
+def fine_metrics():
+    perplexity, area, total = 0.0, 0.0, 0.0
+    for batch in loader:
+        loss = criterion(torch.ones(4, 2), batch * 0)
+        perplexity += (loss * 1e4).exp().item()
+        area += float("nan")
+        total += loss.item()
+"""
+
+
+def test_losses_that_a_loop_of_an_evaluation_sums_up(tmp_path: Path) -> None:
+    path = tmp_path / "train.py"
+    path.write_text(EVALUATIONS, encoding="utf-8")
+    own: dict[str, Any] = {}
+    exec(compile(EVALUATIONS, str(path), "exec"), own)
+    told = []
+    for name in [one for one in own if one.startswith(("wrong", "fine"))]:
+        with installed(loaders_met.POINTS, tmp_path) as watch, torch.no_grad():
+            own[name]()
+            bad = steps_met.numbers_of(watch).bad_evaluation
+            told += [] if bad is None else [bad.at.function if bad.at else ""]
+
+    assert told == [one for one in own if one.startswith("wrong")]

@@ -89,3 +89,26 @@ def test_what_stops_a_trainer_late_is_told_at_the_line_where_it_stops(
     (found,) = seen.found
     assert found.check.startswith(check)
     assert seen.told == [f"error {found.check} {name}:{stops_at(plain.stderr, path)}"]
+
+
+@pytest.mark.parametrize(
+    ("name", "fault", "line"),
+    [
+        (LIGHTNING, ("(self(x), y))\n\n    def", "(self(x), y * 0 - 100))\n\n    def"), ".fit("),
+        (
+            HUGGING_FACE,
+            ("tokens.clone()}", "tokens if self.count > 99 else 0 * tokens - 100}"),
+            "trainer.train()",
+        ),
+    ],
+)
+def test_labels_of_an_evaluation_that_are_all_padding_are_told(
+    tmp_path: Path, name: str, fault: tuple[str, str], line: str
+) -> None:
+    if name == HUGGING_FACE:
+        pytest.importorskip("transformers")
+    path = planted(tmp_path, name, fault)
+    seen = rehearse(path)
+
+    assert seen.told == [f"warning script-numbers {name}:{line_of(path, line)}"]
+    assert "_loss of nan in an evaluation" in seen.found[0].message

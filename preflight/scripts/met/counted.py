@@ -1,4 +1,7 @@
-"""Scripts that draw batches by `next()` and count them: an epoch that ends early would end them."""
+"""Scripts that draw batches by `next()` and count them: an epoch that ends early would end them.
+
+And what else of a script's text stands around the line at which it is.
+"""
 
 from __future__ import annotations
 
@@ -22,19 +25,19 @@ def counts_itself(frames: Iterator[FrameType]) -> bool:
     inner = next(frames, None)
     while inner is not None and _hands_on(inner):
         inner = next(frames, None)
-    if inner is None or not any(map(_draws, _at(inner, ast.Call))):
+    if inner is None or not any(map(_draws, at_work(inner, ast.Call))):
         return False
-    if any(_hears(one, _ALL) for one in _at(inner, ast.Try, ast.With)):
+    if any(_hears(one, _ALL) for one in at_work(inner, ast.Try, ast.With)):
         return False
-    outer = (each for one in frames for each in _at(one, ast.Try, ast.With))
+    outer = (each for one in frames for each in at_work(one, ast.Try, ast.With))
     return not any(_hears(one, frozenset({_ENDS})) for one in outer)
 
 
 def _hands_on(frame: FrameType) -> bool:
     """Whether a generator goes over a loader once, and so ends where that does."""
-    if any(map(_draws, _at(frame, ast.Call))):
+    if any(map(_draws, at_work(frame, ast.Call))):
         return False
-    loops = [*_at(frame, ast.For, ast.While)]
+    loops = [*at_work(frame, ast.For, ast.While)]
     is_generator = frame.f_code.co_flags & inspect.CO_GENERATOR
     return bool(is_generator) and len(loops) == 1 and isinstance(loops[0], ast.For)
 
@@ -45,7 +48,7 @@ def counts_by_length(frame: FrameType) -> bool:
         loop.lineno <= frame.f_lineno <= (loop.iter.end_lineno or 0)
         and any(_is_call(one, "len") for one in ast.walk(loop.iter))
         and any(_draws(one) for part in loop.body for one in ast.walk(part))
-        for loop in _at(frame, ast.For)
+        for loop in at_work(frame, ast.For)
         if isinstance(loop, ast.For)
     )
 
@@ -74,11 +77,23 @@ def _hears(node: ast.AST, names: frozenset[str]) -> bool:
     return False
 
 
-def _at(frame: FrameType, *kinds: type[ast.stmt | ast.expr]) -> Iterator[ast.AST]:
+def at_work(frame: FrameType, *kinds: type[ast.stmt | ast.expr]) -> Iterator[ast.AST]:
     """Give the nodes of some kinds that the line at work lies in; of a `try`, in its body."""
     for node, first, last in _nodes(frame.f_code.co_filename):
         if isinstance(node, kinds) and first <= frame.f_lineno <= last:
             yield node
+
+
+def calls_with(frame: FrameType, name: str) -> set[str]:
+    """Name the functions that a function calls with a variable, wherever it does."""
+    code = frame.f_code
+    lines = [line for *_, line in code.co_lines() if line]
+    return {
+        getattr(node.func, "id", "") or getattr(node.func, "attr", "")
+        for node, first, _ in _nodes(code.co_filename)
+        if isinstance(node, ast.Call) and code.co_firstlineno <= first <= max(lines)
+        if any(isinstance(one, ast.Name) and one.id == name for one in node.args)
+    }
 
 
 @functools.lru_cache(maxsize=64)

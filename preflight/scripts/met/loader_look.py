@@ -23,11 +23,17 @@ def look(loader: Any, at: Frame | None, watch: Watch) -> list[Facts]:
     if not loaders.is_loader(loader):
         return []
     options = watch.options
-    name = "loader" if at is None else f"loader ({at.file}:{at.line})"
-    known = loaders.Known(name, watch.root, None, options["num_workers"], options["start_method"])
+    known = loaders.Known(
+        name_of_loader(at), watch.root, None, options["num_workers"], options["start_method"]
+    )
     return [
         _placed(one, at) for one in (*loaders.reads_of(loader, known), *_sent(loader, known, watch))
     ]
+
+
+def name_of_loader(at: Frame | None) -> str:
+    """Name a loader by the line that begins it."""
+    return "loader" if at is None else f"loader ({at.file}:{at.line})"
 
 
 def _sent(loader: Any, known: loaders.Known, watch: Watch) -> list[Facts]:

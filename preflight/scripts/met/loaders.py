@@ -8,18 +8,22 @@ import sys
 import time
 import weakref
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from preflight.loaders.facts import Sent
 from preflight.scripts.facts import Met
 from preflight.scripts.failing import guarded
 from preflight.scripts.met.counted import counts_by_length, counts_itself
+from preflight.scripts.met.evaluated import look_at_sums
 from preflight.scripts.met.together import Together
 from preflight.scripts.points import Point
 from preflight.scripts.watch import Watch
 from preflight.users_code.facts import Frame
 from preflight.values.names import counted
 from preflight.values.own_files import passes_on, theirs
+
+if TYPE_CHECKING:
+    from preflight.scripts.met.flows import Counting
 
 # Passes over loaders at one line without a step of training: beyond that, it is no set-up.
 _MOST_PASSES = 50
@@ -33,8 +37,15 @@ class Shortened:
     """What `iter(loader)` gives: a few batches, and then the end of the epoch."""
 
     def __init__(
-        self, batches: Iterator[Any], passes: _Passes, at: Frame | None, kind: str, most: int
+        self,
+        batches: Iterator[Any],
+        passes: _Passes,
+        at: Frame | None,
+        kind: str,
+        most: int,
+        flow: Counting | None,
     ) -> None:
+        self._flow = flow
         self._batches: Iterator[Any] | None = batches
         self._most = most
         self._passes = passes
@@ -63,6 +74,9 @@ class Shortened:
 
     def _give(self) -> Any:
         watch = self._watch
+        evaluating = self._kind == "evaluation" or _is_without_gradients()
+        if evaluating and self._given:
+            look_at_sums(watch)
         enough = self._given >= self._most and not self._passes.goes_beyond(self._at)
         if self._batches is None or enough:
             self._batches = None  # its workers end
@@ -70,9 +84,16 @@ class Shortened:
             over = StopIteration()
             over.of_preflight = True  # type: ignore[attr-defined]
             raise over
-        watch.goes_on(evaluating=self._kind == "evaluation" or _is_without_gradients())
+        watch.goes_on(evaluating=evaluating)
         with watch.looking():
-            batch = theirs(next)(self._batches)
+            try:
+                batch = theirs(next)(self._batches)
+            except StopIteration:
+                if self._flow is not None:
+                    self._flow.over(self._given)
+                raise
+        if self._flow is not None and not self._given:
+            self._flow.came()
         self._given += 1
         watch.given += 1
         watch.met(Met(what="loader", at=self._at))
@@ -97,7 +118,7 @@ def _wrap(original: Callable[[Any], Iterator[Any]], watch: Watch) -> Callable[[A
             at = watch.place()
             evaluating = watch.in_eval_mode or _is_without_gradients()
             most = watch.batches if evaluating else passes.begin(at)
-            told_by = passes.look_once(loader, at)
+            told_by, flow = passes.look_once(loader, at)
             watch.goes_on(evaluating=evaluating)
             try:
                 batches = original(loader)
@@ -106,7 +127,7 @@ def _wrap(original: Callable[[Any], Iterator[Any]], watch: Watch) -> Callable[[A
                 raise
         watch.met(Met(what="loader", at=at, count=0, epochs=1))
         kind = "evaluation" if evaluating else "training"
-        return Shortened(theirs(iter)(batches), passes, at, kind, most)
+        return Shortened(theirs(iter)(batches), passes, at, kind, most, flow)
 
     return begin
 
@@ -174,8 +195,8 @@ class _Passes:
         watch.stop("batches")
         return False
 
-    def look_once(self, loader: Any, at: Frame | None) -> str:
-        """Give the facts of a loader that is met for the first time.
+    def look_once(self, loader: Any, at: Frame | None) -> tuple[str, Counting | None]:
+        """Give the facts of a loader that is met for the first time, and have its pipeline count.
 
         Where these say that it cannot be sent to its workers, the check that tells so is given.
         """
@@ -183,15 +204,17 @@ class _Passes:
             known = loader in self._seen
             self._seen.add(loader)
         except TypeError:  # it has no hash, or cannot be referred to
-            return ""
+            return "", None
         if known:
-            return ""
-        from preflight.scripts.met.loader_look import look
+            return "", None
+        from preflight.scripts.met.flows import counting
+        from preflight.scripts.met.loader_look import look, name_of_loader
 
         found = look(loader, at, self.watch)
         self.watch.gave(*found)
         unsent = any(isinstance(one, Sent) and one.objects for one in found)
-        return "loader-unpicklable" if unsent else ""
+        flow = counting(loader, name_of_loader(at), self.watch)
+        return "loader-unpicklable" if unsent else "", flow
 
 
 def _length(original: Callable[[Any], int], watch: Watch) -> Callable[[Any], int]:

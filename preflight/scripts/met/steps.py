@@ -71,6 +71,7 @@ class Seen:
                 loss=numbers.bad_loss,
                 weights=numbers.bad_weights,
                 recovered=numbers.recovered,
+                evaluation=numbers.bad_evaluation,
                 idle=tuple(one for one in self.trained.idle() if self._is_sure(one)),
                 seconds=numbers.seconds,
                 gpu_bytes=numbers.gpu_bytes(),
@@ -92,6 +93,11 @@ def _script(watch: Watch) -> str:
 def sought(watch: Watch) -> AbstractContextManager[None]:
     """Look at all that the script computes."""
     return seeking(watch, _of(watch).numbers)
+
+
+def numbers_of(watch: Watch) -> Numbers:
+    """Give what the steps of the script compute."""
+    return _of(watch).numbers
 
 
 @functools.lru_cache(maxsize=1)

@@ -7,6 +7,8 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from preflight.scripts.met.evaluated import LOSS, number_of
+from preflight.scripts.met.steps import numbers_of
 from preflight.scripts.points import Point
 from preflight.scripts.watch import Watch
 from preflight.training.schedules import (
@@ -95,9 +97,30 @@ def _evaluate(original: Callable[..., Any], watch: Watch) -> Callable[..., Any]:
         given = original(*args, **kwargs)
         if watch.is_here:
             watch.has_evaluated()
+            _tell_losses(watch, given if isinstance(given, dict) else given.metrics or {})
         return given
 
     return evaluate
+
+
+def _evaluation_loop(original: Callable[..., Any], watch: Watch) -> Callable[..., Any]:
+    """Hear of what was logged in an evaluation."""
+
+    @functools.wraps(original)
+    def run(loop: Any) -> Any:
+        logged = original(loop)
+        for metrics in logged if watch.is_here else ():
+            _tell_losses(watch, metrics)
+        return logged
+
+    return run
+
+
+def _tell_losses(watch: Watch, metrics: Mapping[str, Any]) -> None:
+    for name, value in metrics.items():
+        number = number_of(value) if LOSS.search(name) else None
+        if number is not None:
+            numbers_of(watch).evaluated(name, number, watch.place())
 
 
 POINTS = (
@@ -118,6 +141,11 @@ POINTS = (
                 module=f"{package}.callbacks.model_checkpoint",
                 name="ModelCheckpoint.__init__",
                 wrap=_constructor("ModelCheckpoint", shorten_checkpoints),
+            ),
+            Point(
+                module=f"{package}.loops.evaluation_loop",
+                name="_EvaluationLoop.run",
+                wrap=_evaluation_loop,
             ),
         )
     ),

@@ -155,10 +155,12 @@ def _resumed(
     with asked.step(f"run {rehearsal.name} {added}"):
         running = start(wire, {**options, "wants": (), "resuming": resuming})
         ended = follow(running, heard, asked._replace(wire=wire))
-    again = read_lines(os.path.join(scratch, MOMENTS)).moments
+    again, way = read_lines(os.path.join(scratch, MOMENTS))
     began = [one for one in again if one.what == STEP]
     place = next((one.at for one in reversed(chosen(first))), None)
     resumed = Resumed(name=rehearsal.name, words=added, saved_at=place, steps=heard.steps)
+    if way is not None and way.option in words and not way.is_given:
+        return replace(resumed, unasked=f"it does not read {way.option} from its command line")
     if not began and ended.how in _WHOLE and not ended.code:
         return replace(resumed, unasked=f"{added} left it no step to take")
     if ended.how == "exited" and ended.code == _USAGE and not heard.met:

@@ -30,6 +30,7 @@ from preflight.targets.unread import Unread, unread_in
 from preflight.targets.words.code_words import source_of
 from preflight.targets.words.grouping import by_folder, of_settings, together
 from preflight.targets.words.in_settings import as_settings_say, from_settings, named_data
+from preflight.targets.words.of_entries import as_entries
 from preflight.targets.words.paths import but_unread
 from preflight.targets.words.scripts import divide, read_script
 from preflight.targets.words.word import folder_in, read_word
@@ -71,6 +72,7 @@ def discover(words: Iterable[str], job: Job, folder: str) -> Discovered:
     words, of_script = divide(tuple(words))
     pairs: list[tuple[str, Target]] = []
     datasets: list[Dataset] = []
+    by_word: list[tuple[str, Dataset]] = []
     if of_script:
         script = read_script(of_script, folder, job.python)
         pairs.append((script.name_in(folder), script))
@@ -79,7 +81,8 @@ def discover(words: Iterable[str], job: Job, folder: str) -> Discovered:
             read = read_word(word, folder, python=job.python)
             found = tuple(as_settings_say(read, job))
             pairs += [(word, target) for target in found]
-            datasets += by_folder(word, found, folder)
+            by_word += ((word, one) for one in by_folder(word, found, folder))
+        pairs, datasets = as_entries(pairs, by_word, job, folder)
         datasets = list(together(datasets, folder))
     elif job.names_targets:
         data_sets = [list(named_data(job, one, f"data.{at}")) for at, one in enumerate(job.data)]

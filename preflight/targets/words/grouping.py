@@ -78,7 +78,7 @@ def together(datasets: Iterable[Dataset], root: str) -> Iterator[Dataset]:
     """
     alone: dict[tuple[str, str], list[str]] = {}
     for one in datasets:
-        if len(one.shards) != 1 or one.more:
+        if len(one.shards) != 1 or one.more or one.entry is not None:
             yield one
             continue
         place, name = os.path.split(one.shards[0])
