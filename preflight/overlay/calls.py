@@ -9,7 +9,8 @@ import os
 from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
-from preflight.overlay.layer import AnyPath, Layer, copy, remove
+from preflight.overlay.layer import Layer
+from preflight.overlay.on_disk import AnyPath, copy, remove
 from preflight.values.own_files import passes_on
 
 Call: TypeAlias = Callable[..., Any]
