@@ -9,7 +9,10 @@ What it finds
     `.json` or a `.pkl` that was cut, or without a file that all others have (where there are two:
     one that is written after the model), or that its own index (`model.safetensors.index.json`)
     names. That only states of random numbers are missing, or `training_args.bin`, is a warning,
-    since accelerate and transformers go on without them. Of torch.distributed.checkpoint, one with
+    since accelerate and transformers go on without them. Of one that is alone, too, a scheduler
+    without its optimizer, an optimizer of transformers without its scheduler, either without a
+    model, and, in `checkpoints/checkpoint_3`, a model without states of random numbers, which
+    accelerate writes last (a warning). Of torch.distributed.checkpoint, one with
     parts (`.distcp`) and without `.metadata`, which is written last and names all that is in them.
     Files of several ranks and of one step are one checkpoint. The newest is that of the highest
     number, as trainers take it; where not all are numbered alike, the one last written. Where

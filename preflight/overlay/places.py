@@ -78,14 +78,18 @@ def _plain(kept: object) -> Any:
     return kept.__func__ if type(kept) is staticmethod else kept
 
 
-def lay_over(layer: Layer) -> Call:
-    """Have all that Python's own functions write go into the layer; what is given undoes it."""
+def lay_over(layer: Layer, guard: Callable[[Call], Call] = lambda call: call) -> Call:
+    """Have all that Python's own functions write go into the layer; what is given undoes it.
+
+    What stands in the place of each is put through `guard`.
+    """
     before = []
     replaced: dict[int, Call] = {}
     for holder, name, between in list(_places()):
         kept = vars(holder)[name]
         original = _plain(kept)
-        replacement = replaced.setdefault(id(original), between(theirs(original), layer))
+        replacement = replaced.get(id(original)) or guard(between(theirs(original), layer))
+        replaced[id(original)] = replacement
         before.append((holder, name, kept))
         setattr(
             holder, name, staticmethod(replacement) if isinstance(holder, type) else replacement

@@ -13,6 +13,7 @@ from preflight.ranks.rules import RULES, Items, Place, Rule, shards_or_samples
 from preflight.settings.split import INSTALLED, PADDED, Steps, is_function
 from preflight.users_code.named_function import named_function, said_of
 from preflight.values.names import shown
+from preflight.values.own_files import theirs
 
 FIX = "A split is  split(items, rank, world_size)  and gives the items of that rank."
 
@@ -85,7 +86,8 @@ def of_user(text: str, function: Callable[..., Any], names: Sequence[str], root:
 
     def divide(items: Items, at: Place) -> Items:
         try:
-            given = list(function([names[one] for one in items], at.rank, at.ranks))
+            mine = [names[one] for one in items]
+            given = theirs(list)(function(mine, at.rank, at.ranks))
         except BaseException as error:
             whom = f"for rank {at.rank} of {at.ranks:,}"
             raise CannotLookError(f"{text} {said_of(error, root)}, {whom}", fix=FIX) from error

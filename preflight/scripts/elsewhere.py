@@ -8,6 +8,7 @@ from typing import Any
 
 from preflight.overlay.layer import Layer
 from preflight.overlay.places import lay_over
+from preflight.scripts.failing import guarded
 from preflight.scripts.watch import Watch
 
 # Services that keep a record of a run, and write it to a folder where they are told so. They say at
@@ -52,4 +53,6 @@ def lay_over_disk(watch: Watch, script: Mapping[str, Any]) -> None:
     os.environ["MLFLOW_TRACKING_URI"] = "file://" + folder.replace(os.sep, "/")
     if not watch.options["allow_writes"]:
         watch.layer = layer_of(script, watch.root)
-        lay_over(watch.layer)
+        # As Python's own functions do, those of the layer refuse what they are given.
+        refused = (OSError, TypeError, ValueError)
+        lay_over(watch.layer, lambda call: guarded(call, watch, refused))

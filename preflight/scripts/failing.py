@@ -12,8 +12,13 @@ from preflight.scripts.watch import Watch
 from preflight.values.own_files import is_ours, passes_on
 
 
-def guarded(ours: Callable[..., Any], watch: Watch) -> Callable[..., Any]:
-    """Have a failure of ours end the script, which might catch it as one of the library's."""
+def guarded(
+    ours: Callable[..., Any], watch: Watch, but: tuple[type[Exception], ...] = ()
+) -> Callable[..., Any]:
+    """Have a failure of ours end the script, which might catch it as one of the library's.
+
+    What is raised of the classes `but` may be meant for the script.
+    """
 
     @passes_on
     @functools.wraps(ours)
@@ -21,7 +26,7 @@ def guarded(ours: Callable[..., Any], watch: Watch) -> Callable[..., Any]:
         try:
             return ours(*given, **named)
         except Exception as error:
-            if has_failed(error, watch):
+            if not isinstance(error, but) and has_failed(error, watch):
                 watch.stop("preflight has failed")
             raise
 

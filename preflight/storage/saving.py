@@ -14,6 +14,7 @@ from preflight.storage.calling import FIX, VALUES, How, call, learn
 from preflight.storage.whole import Judge, TornError
 from preflight.users_code.importing import join_world
 from preflight.users_code.named_function import imported, said_of
+from preflight.users_code.orders import telling_failures
 from preflight.values.code_name import parse_spec
 
 # A writer that is done with a file before its time waits so long, in seconds.
@@ -25,6 +26,11 @@ def main() -> None:
     told = json.loads(sys.argv.pop(1))
     orders, answers = _take_over()
     one = Reader(told) if told["reads"] else Writer(told)
+    with telling_failures(answers.fileno()):
+        _obey(one, orders, answers)
+
+
+def _obey(one: Writer | Reader, orders: TextIO, answers: TextIO) -> None:
     for line in orders:
         order = json.loads(line)
         try:

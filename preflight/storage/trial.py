@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from typing import Any
 
+from preflight.findings.our_failures import ElsewhereError
 from preflight.kinds.asked import Asked, CannotLookError, MistypedError
 from preflight.storage.crew import Crew
 from preflight.storage.facts import ReadBack, WriterTrial
@@ -112,6 +113,7 @@ class _Trial:
                 status = self._crew.status(number)
                 why = "said nothing for" if status is None else f"ended with {status} within"
                 raise CannotLookError(f"{what}: a process {why} {self._patience:g} s")
+            _ours(one)
             if "mistyped" in one:
                 raise MistypedError(one["mistyped"])
             if "broken" in one:
@@ -153,6 +155,8 @@ class _Trial:
         self._crew.order("race", path=path, ending=ending, begin=begin, each=each, until=until)
         late = max(_LATE, _LATE_SAVES * self._learnt["seconds"])
         *writers, reader = self._crew.answers(seconds + min(late, self._patience))
+        for each_said in (*writers, reader):
+            _ours(each_said or {})
         hung = sum(one is None and self._crew.status(n) is None for n, one in enumerate(writers))
         ended = [self._crew.status(n) for n, one in enumerate(writers) if one is None]
         died = [one for one in ended if one is not None]
@@ -164,6 +168,7 @@ class _Trial:
         paths = [one for n in range(turns) if os.path.lexists(one := self._written(path.format(n)))]
         self._crew.order("verify", paths=paths)
         left = self._crew.answer(WRITERS, self._patience) or {}
+        _ours(left)
         raised = [one["first"] for one in said if one["raised"]]
         raised += [f"ends its process with {one}" for one in died]
         torn = reader.pop("first") or left.get("first", "")
@@ -188,3 +193,9 @@ class _Trial:
             first_raised=raised[0] if raised else "",
             hung=hung,
         )
+
+
+def _ours(said: Mapping[str, Any]) -> None:
+    """Raise what a process has told of a failure of our own code in it."""
+    if "crashed" in said:
+        raise ElsewhereError(said["crashed"], said["trace"])

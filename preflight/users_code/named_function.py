@@ -12,7 +12,7 @@ from preflight.kinds.asked import CannotLookError, MistypedError
 from preflight.users_code.importing import import_named, refuse_unguarded
 from preflight.values.code_name import Spec, parse_spec
 from preflight.values.names import name_of, shown
-from preflight.values.own_files import PACKAGE
+from preflight.values.own_files import PACKAGE, is_our_line, theirs
 
 # Characters of an exception's text that are told.
 _LONGEST = 300
@@ -57,11 +57,13 @@ def imported(spec: Spec, root: str, fix: str) -> Callable[..., Any]:
         raise MistypedError(f"{spec.home} has no {spec.name}")
     if not callable(function):
         raise CannotLookError(f"{spec.name} of {spec.home} is no function", fix=fix)
-    return function  # type: ignore[no-any-return]  # what it gives is looked at when it is called
+    return theirs(function)
 
 
 def said_of(error: BaseException, root: str) -> str:
-    """Say what the user's code raised, and in which of its lines."""
+    """Say what the user's code raised, and in which of its lines; our own failures are raised."""
+    if is_our_line(error):
+        raise error
     try:
         text = str(error)[:_LONGEST]
     except Exception:  # noqa: BLE001  whatever the user's __str__ raises

@@ -77,3 +77,9 @@ def is_our_line(error: BaseException) -> bool:
     """Whether a line of ours has raised this, and nothing that it calls, nor the system."""
     is_error = isinstance(error, Exception) and not isinstance(error, OSError)
     return is_error and is_ours(error, lambda _: True)
+
+
+def is_of_ours(file: str, function: str) -> bool:
+    """Whether a call that a worker has printed is of a function of ours that does not pass on."""
+    own = (one for one in _PASSING_ON if one.co_filename == file)
+    return file.startswith(PACKAGE) and all(one.co_name != function for one in own)

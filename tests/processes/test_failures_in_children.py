@@ -11,8 +11,10 @@ from pathlib import Path
 import pytest
 
 import preflight
+from preflight.batches import drawing
 from preflight.findings.our_failures import ElsewhereError
 from preflight.findings.report import Report
+from preflight.flow import counting
 from preflight.loaders import workers
 
 pytestmark = pytest.mark.usefixtures("at_hand")
@@ -62,6 +64,16 @@ try:
 except Exception:
     sys.exit("caught")
 print("the end")
+"""
+
+SWALLOWS = """
+import os
+open("made.txt", "w").close()
+for remove, odd in [(os.remove, "made.txt"), *((open, one) for one in (None, "\\0", "no", "."))]:
+    try:
+        remove(odd)
+    except Exception as error:
+        print("the script goes on", error)
 """
 
 LOADER = """
@@ -140,6 +152,19 @@ def test_a_failure_around_a_script_is_ours(
     assert "KeyError: 'planted'" in capfd.readouterr().err
 
 
+def test_a_failure_of_the_layer_is_ours_where_the_script_catches_everything(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And what the layer refuses, as Python's own functions do, is the script's to catch."""
+    fault = "preflight.overlay.layer:Layer.remove"
+    is_told_as_ours(look(tmp_path, monkeypatch, fault, SWALLOWS, "script=job.py"))
+
+    monkeypatch.setenv("FAULT", "preflight.no_such_module:name")
+    sound = preflight.run("script=job.py", folder=str(tmp_path), elsewhere=True)
+    assert [one.check for one in sound.findings] == ["script-idle"]
+    assert not any(outcome.broken for outcome in sound.checks)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("fault", AMONG_TORCHS)
 def test_a_failure_among_calls_of_torch_is_ours(
@@ -205,3 +230,19 @@ def test_a_failure_in_a_worker_of_the_round_trip_is_ours(monkeypatch: pytest.Mon
         worker.answer()
 
     worker.end()
+
+
+@pytest.mark.parametrize(("function", "is_ours"), [("swallowed", True), ("__next__", False)])
+def test_a_failure_of_what_counts_in_a_worker_is_ours(function: str, *, is_ours: bool) -> None:
+    """Torch hands on what a worker has printed; what only calls the job's stage is the job's."""
+    place = f'  File "{counting.__file__}", line 70, in {function}\n    a line\n'
+    error = RuntimeError(
+        "Caught KeyError in DataLoader worker process 0.\nOriginal Traceback (most recent call "
+        f"last):\n{place}KeyError: 'a'\n"
+    )
+
+    if is_ours:
+        with pytest.raises(ElsewhereError, match="a bug of preflight: KeyError: 'a'"):
+            drawing.raised(error, ".", ())
+    else:
+        assert drawing.raised(error, ".", ())["error"] == "KeyError: 'a'"
