@@ -6,7 +6,9 @@ Each loop is run as it stands, and its verdict is held against what Python does.
 from __future__ import annotations
 
 import ast
+from collections import UserDict
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -45,11 +47,34 @@ class Held:
         return True
 
 
+@dataclass
+class Batch:
+    """What a collate function may give."""
+
+    x: object
+    mask: object = None
+
+
+@dataclass(slots=True, frozen=True)
+class Slotted:
+    """The same without a dict of its own."""
+
+    x: object
+    mask: object = None
+
+
+class BatchEncoding(UserDict[str, object]):
+    """As transformers has it, by its name."""
+
+
 X = Held()
 BATCHES: dict[str, list[Any]] = {
     "pairs": [(X, X), (X, None)],
     "dicts": [{"x": X, "mask": X}, {"x": X, "mask": None}],
     "lacking": [{"x": X, "mask": X}, {"x": X}],
+    "objects": [Batch(X, X), Batch(X)],
+    "slotted": [Slotted(X, X), Slotted(X)],
+    "encodings": [BatchEncoding(x=X, mask=X), BatchEncoding(x=X)],
     "nested": [(X, {"mask": X, "n": [X, X]}), (X, {"mask": None, "n": [X, None]})],
 }
 
@@ -70,6 +95,9 @@ STOPS = [
     ("lacking", "batch", "m = batch['mask'].to('cpu')"),
     ("lacking", "batch", "m = batch.get('mask')\nm.sum()"),
     ("nested", "x, target", "target['mask'].sum()"),
+    ("objects", "batch", "batch.mask.sum()"),
+    ("slotted", "batch", "m = batch.mask.to('cpu')"),
+    ("encodings", "batch", "batch['mask'].sum()"),
     ("nested", "x, target", "n = target['n'][-1].sum()"),
 ]
 
@@ -101,6 +129,9 @@ GOES_ON = [
     ("lacking", "batch", "m = batch.pop('mask', None)\nx = batch['x'].sum()"),
     ("lacking", "batch", "batch.setdefault('mask', X)\nbatch['mask'].sum()"),
     ("nested", "x, target", "m = target['mask'] or X\nm.sum()"),
+    ("objects", "batch", "if batch.mask is not None:\n    batch.mask.sum()"),
+    ("slotted", "batch", "batch.x.sum()\nf(mask=batch.mask)"),
+    ("encodings", "batch", "m = batch.get('mask')\nf(batch['x'], mask=m)"),
 ]
 
 
