@@ -8,16 +8,19 @@ from __future__ import annotations
 import ast
 from collections import UserDict
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
 
 from preflight.batches.structure import structure_of
+from preflight.batches.taken import taken_for
 from preflight.facts import FirstBatches, TakenFor
 from preflight.finding import Finding, Severity
+from preflight.settings.job import Factory, Job
 from preflight.sources.flaws.bodies import bodies
 from preflight.sources.flaws.loops import batch_loops, may_loop
+from preflight.targets.targets import Built
 from preflight.testing import ask
 
 
@@ -211,3 +214,17 @@ def test_a_part_that_no_loop_is_known_to_use_is_left_alone() -> None:
     given = tuple(map(structure_of, BATCHES["pairs"]))
 
     assert ask("loader-contract", FirstBatches(name="a:b", ended="enough", batches=given)) == []
+
+
+def test_what_a_loop_does_with_parts_is_known_where_the_settings_say_how_it_takes_them() -> None:
+    """Of how it takes a batch apart, the settings alone are believed."""
+    loop = "for x, {}m in make():\n    {}\n"
+    source = "def make(): ...\n" + loop.format("y, ", "x = 1") + loop.format("", "m.sum()")
+    loops = [*batch_loops(bodies(ast.parse(source)), "train.py")]
+    given = tuple(map(structure_of, BATCHES["pairs"]))
+    facts = FirstBatches(name="train:make", ended="enough", batches=given)
+    job = Job(root="", loader=(Factory(call="train:make", unpack="x, m"),))
+    taken = taken_for(facts, Built(spec="train:make"), loops, job)
+
+    (found,) = ask("loader-contract", replace(facts, taken_for=taken))
+    assert (found.at.line, found.evidence["batch"]) == (5, 2)
