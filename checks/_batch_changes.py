@@ -47,6 +47,9 @@ def changes(one: Structure, other: Structure, at: str = "") -> Iterator[Change]:
         yield from _of_dict(one, other, at)
     elif one.kind in _HOLDING:
         yield from _of_row(one, other, at)
+    elif one.keys == other.keys:
+        for name, mine, others in zip(one.keys, one.parts, other.parts, strict=True):
+            yield from changes(mine, others, f"{at}.{name}")
 
 
 def _kind(what: Structure) -> str:

@@ -15,6 +15,9 @@ _NAMES = {"none": "NoneType", "number": "float"}
 _KEYED = ("", "collections.OrderedDict", "collections.defaultdict", "collections.UserDict")
 _KEYED_ENDS = ("BatchEncoding", "BatchFeature", "ModelOutput")
 
+# Those that raise KeyError for a key that they lack.
+_LIKE_DICTS = frozenset({"OrderedDict", "UserDict", "BatchEncoding", "BatchFeature"})
+
 
 class Misfit(NamedTuple):
     """Why a part of a batch cannot be taken as it is."""
@@ -93,7 +96,7 @@ def _without(keys: Iterable[str | int], what: Structure) -> Misfit | None:
         name = _NAMES.get(what.kind, what.kind)
         return Misfit(f"TypeError: '{name}' object is not subscriptable", described(what))
     for key in keys:
-        if what.kind == "dict" and not what.type and what.length == len(what.keys):
+        if is_plain_dict(what):
             if str(key) not in what.keys:
                 return Misfit(f"KeyError: {key!r}", described(what))
         elif what.kind in {"tuple", "list"} and isinstance(key, str):
@@ -105,6 +108,12 @@ def _without(keys: Iterable[str | int], what: Structure) -> Misfit | None:
             if not -length <= key < length:
                 return Misfit(f"IndexError: {what.kind} index out of range", described(what))
     return None
+
+
+def is_plain_dict(what: Structure) -> bool:
+    """Whether it is known whole, and raises KeyError for any other key."""
+    is_plain = not what.type or what.type.rpartition(".")[2] in _LIKE_DICTS
+    return what.kind == "dict" and is_plain and what.length == len(what.keys)
 
 
 def described(what: Structure, depth: int = 0) -> str:

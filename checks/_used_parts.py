@@ -9,7 +9,7 @@ from preflight.facts import Structure, TakenFor
 from preflight.settings.taking import Taking
 from preflight.sources.flaws.facts import EACH, Use
 
-from ._taken_apart import described, misfit
+from ._taken_apart import described, is_plain_dict, misfit
 
 _NONE = Structure(kind="none")
 
@@ -57,5 +57,5 @@ def _parts(what: Structure, way: tuple[str | int, ...]) -> Iterator[Structure]:
     elif what.kind in ("tuple", "list") and isinstance(step, int):
         if len(what.parts) == what.length and -len(what.parts) <= step < len(what.parts):
             yield from _parts(what.parts[step], tuple(rest))
-    elif what.kind == "dict" and not what.type and what.length == len(what.keys):
+    elif is_plain_dict(what):
         yield _NONE

@@ -41,7 +41,8 @@ class Structure:
     """Of an int that is a part of the batch itself, and may count its steps."""
 
     keys: tuple[str, ...] = ()
-    """Of a dict, or the fields of a named tuple; as many as there are parts."""
+    """Of a dict, or the fields of a named tuple or a class that declares them (`dataclass`); as
+    many as there are parts."""
 
     parts: tuple[Structure, ...] = ()
     """What is in it, in its order: of a long one, only the first."""

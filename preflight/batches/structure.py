@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from preflight.batches.facts import Structure
-from preflight.objects.attributes import classes
+from preflight.objects.attributes import classes, own_attributes, slots
 from preflight.objects.paths import type_name
 
 # Of a longer one, the first: a batch of a thousand texts has a thousand parts that are alike.
@@ -46,7 +46,23 @@ def structure_of(thing: Any, depth: int = 0) -> Structure:
         return _of_row(thing, name, depth)
     if depth < _DEEPEST and (isinstance(thing, dict) or _is_mapping(thing)):
         return _of_dict(thing, name, depth)
-    return Structure(kind="other", type=name)
+    return _of_object(thing, name, depth)
+
+
+def _of_object(thing: Any, name: str, depth: int) -> Structure:
+    """Look into the fields that a class declares: of a dataclass, of attrs, of pydantic."""
+    kind = type(thing)
+    declared = [
+        *getattr(kind, "__dataclass_fields__", ()),
+        *(one.name for one in getattr(kind, "__attrs_attrs__", ())),
+        *getattr(kind, "__pydantic_fields__", ()),
+    ]
+    held = {**own_attributes(thing), **dict(slots(thing))} if declared else {}
+    names = [one for one in dict.fromkeys(declared) if one in held][:_MOST]
+    if not names or depth >= _DEEPEST:
+        return Structure(kind="other", type=name)
+    parts = tuple(structure_of(held[one], depth + 1) for one in names)
+    return Structure(kind="other", type=name, length=len(names), keys=tuple(names), parts=parts)
 
 
 def _of_row(thing: Any, name: str, depth: int) -> Structure:

@@ -14,22 +14,31 @@ from preflight.sources.flaws.facts import BatchLoop
 from preflight.targets.targets import Built
 from preflight.values.code_name import Spec, parse_pick, parse_spec, write_pick
 
+# A loop that takes nothing apart.
+_WHOLE = "batch"
+
 
 def taken_for(
     first: FirstBatches, target: Target, loops: Iterable[BatchLoop], job: Job
 ) -> tuple[TakenFor, ...]:
-    """Give what is said of one loader; the settings overrule what was read."""
+    """Give what is said of one loader.
+
+    The settings overrule what was read of how it is taken apart; what loops do with its parts is
+    known from them alone.
+    """
     if not isinstance(target, Built):
         return ()
     said = tuple(_said(target, job))
     spec = parse_spec(first.name)
-    if said or spec is None:
+    if spec is None:
         return said
     found = [_of_loop(one) for one in loops if _is_over(one, first, spec, target)]
     whole = parse_spec(first.combined.name) if first.combined is not None else None
     if whole is not None:
         over = (one for one in loops if _is_over(one, first, whole, target))
         found += [replace(_of_loop(one), is_combined=True) for one in over]
+    if said:
+        found = [*said, *(replace(one, takes=_WHOLE) for one in found if one.uses)]
     return tuple(dict.fromkeys(found))
 
 

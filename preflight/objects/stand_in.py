@@ -8,6 +8,8 @@ raises as it does without one.
 from __future__ import annotations
 
 import contextlib
+import functools
+import threading
 import traceback
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -61,8 +63,33 @@ def in_place_of_cuda(stood_in: StoodIn) -> Iterator[None]:
         ) -> Any:
             return _call(func, tuple(args), dict(kwargs or {}), stood_in)
 
-    with OnTheCpu(), _taken_note_of(stood_in):
+    with OnTheCpu(), _taken_note_of(stood_in), _in_threads(OnTheCpu):
         yield
+
+
+@contextlib.contextmanager
+def _in_threads(mode: Callable[[], contextlib.AbstractContextManager[Any]]) -> Iterator[None]:
+    """Have threads that begin from then on be under a mode, too: each has modes of its own."""
+    start = threading.Thread.start
+
+    @functools.wraps(start)
+    @passes_on
+    def start_under_it(thread: threading.Thread) -> None:
+        run = thread.run
+
+        @passes_on
+        def run_under_it() -> None:
+            with mode():
+                run()
+
+        thread.run = run_under_it  # type: ignore[method-assign]
+        start(thread)
+
+    threading.Thread.start = start_under_it  # type: ignore[method-assign, assignment]
+    try:
+        yield
+    finally:
+        threading.Thread.start = start  # type: ignore[method-assign]
 
 
 @contextlib.contextmanager

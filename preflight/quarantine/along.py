@@ -19,6 +19,8 @@ from preflight.values.listing import list_names
 # Files of text beside images, of which each is a caption.
 _TEXTS = (".txt", ".caption", ".json")
 
+_ENTRIES = (".npz", ".safetensors", ".pt", ".pth", ".npy")
+
 # Lists that trainers read, or tables that data sets are made of.
 _LISTS = (".jsonl", ".json", ".csv", ".tsv", ".txt", ".lst", ".list")
 
@@ -30,7 +32,8 @@ def belonging(moved: Mapping[str, str]) -> dict[str, list[str]]:
     """Say for each of these files, with its check, which files beside it have no use without it.
 
     To an image belong its caption and what is cached beside it, unless another image of the same
-    stem stays. To a caption belongs its image: without a caption it is another sample.
+    stem stays. To a caption belongs its image: without a caption it is another sample. To a cached
+    entry belong texts of just its name, unless an image or another entry of that name stays.
     """
     by_folder: dict[str, set[str]] = defaultdict(set)
     for path in moved:
@@ -48,6 +51,12 @@ def belonging(moved: Mapping[str, str]) -> dict[str, list[str]]:
                 others = owned.get(stem, ())
                 stays = any(is_image(one) and one not in names for one in others)
                 mine = () if stays else (one for one in others if not is_image(one))
+            elif suffix.lower() in _ENTRIES:
+                same = {one for one in beside if os.path.splitext(one)[0] == stem}
+                texts = {one for one in same if os.path.splitext(one)[1].lower() in _TEXTS}
+                if not texts or not same - texts <= names:
+                    continue
+                mine = (one for one in texts)
             elif suffix.lower() in _TEXTS:
                 mine = (one for one in owned.get(stem, ()) if is_image(one))
             else:

@@ -6,16 +6,21 @@ Each loop is run as it stands, and its verdict is held against what Python does.
 from __future__ import annotations
 
 import ast
+from collections import UserDict
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
 
 from preflight.batches.structure import structure_of
+from preflight.batches.taken import taken_for
 from preflight.facts import FirstBatches, TakenFor
 from preflight.finding import Finding, Severity
+from preflight.settings.job import Factory, Job
 from preflight.sources.flaws.bodies import bodies
 from preflight.sources.flaws.loops import batch_loops, may_loop
+from preflight.targets.targets import Built
 from preflight.testing import ask
 
 
@@ -45,11 +50,34 @@ class Held:
         return True
 
 
+@dataclass
+class Batch:
+    """What a collate function may give."""
+
+    x: object
+    mask: object = None
+
+
+@dataclass(slots=True, frozen=True)
+class Slotted:
+    """The same without a dict of its own."""
+
+    x: object
+    mask: object = None
+
+
+class BatchEncoding(UserDict[str, object]):
+    """As transformers has it, by its name."""
+
+
 X = Held()
 BATCHES: dict[str, list[Any]] = {
     "pairs": [(X, X), (X, None)],
     "dicts": [{"x": X, "mask": X}, {"x": X, "mask": None}],
     "lacking": [{"x": X, "mask": X}, {"x": X}],
+    "objects": [Batch(X, X), Batch(X)],
+    "slotted": [Slotted(X, X), Slotted(X)],
+    "encodings": [BatchEncoding(x=X, mask=X), BatchEncoding(x=X)],
     "nested": [(X, {"mask": X, "n": [X, X]}), (X, {"mask": None, "n": [X, None]})],
 }
 
@@ -70,6 +98,9 @@ STOPS = [
     ("lacking", "batch", "m = batch['mask'].to('cpu')"),
     ("lacking", "batch", "m = batch.get('mask')\nm.sum()"),
     ("nested", "x, target", "target['mask'].sum()"),
+    ("objects", "batch", "batch.mask.sum()"),
+    ("slotted", "batch", "m = batch.mask.to('cpu')"),
+    ("encodings", "batch", "batch['mask'].sum()"),
     ("nested", "x, target", "n = target['n'][-1].sum()"),
 ]
 
@@ -101,6 +132,9 @@ GOES_ON = [
     ("lacking", "batch", "m = batch.pop('mask', None)\nx = batch['x'].sum()"),
     ("lacking", "batch", "batch.setdefault('mask', X)\nbatch['mask'].sum()"),
     ("nested", "x, target", "m = target['mask'] or X\nm.sum()"),
+    ("objects", "batch", "if batch.mask is not None:\n    batch.mask.sum()"),
+    ("slotted", "batch", "batch.x.sum()\nf(mask=batch.mask)"),
+    ("encodings", "batch", "m = batch.get('mask')\nf(batch['x'], mask=m)"),
 ]
 
 
@@ -180,3 +214,17 @@ def test_a_part_that_no_loop_is_known_to_use_is_left_alone() -> None:
     given = tuple(map(structure_of, BATCHES["pairs"]))
 
     assert ask("loader-contract", FirstBatches(name="a:b", ended="enough", batches=given)) == []
+
+
+def test_what_a_loop_does_with_parts_is_known_where_the_settings_say_how_it_takes_them() -> None:
+    """Of how it takes a batch apart, the settings alone are believed."""
+    loop = "for x, {}m in make():\n    {}\n"
+    source = "def make(): ...\n" + loop.format("y, ", "x = 1") + loop.format("", "m.sum()")
+    loops = [*batch_loops(bodies(ast.parse(source)), "train.py")]
+    given = tuple(map(structure_of, BATCHES["pairs"]))
+    facts = FirstBatches(name="train:make", ended="enough", batches=given)
+    job = Job(root="", loader=(Factory(call="train:make", unpack="x, m"),))
+    taken = taken_for(facts, Built(spec="train:make"), loops, job)
+
+    (found,) = ask("loader-contract", replace(facts, taken_for=taken))
+    assert (found.at.line, found.evidence["batch"]) == (5, 2)

@@ -42,6 +42,15 @@ def test_a_caption_has_its_image_and_a_cached_entry_nothing(tmp_path: Path) -> N
     }
 
 
+def test_a_cached_entry_has_what_is_told_of_it_under_its_name(tmp_path: Path) -> None:
+    """But for what an image, or another entry, has of it as well."""
+    put(tmp_path, "2.pt", "2.json", "2.txt", "20.json", "3.pt", "3.npy", "3.json")
+    put(tmp_path, "4.pt", "4.png", "4.txt")
+
+    assert beside(tmp_path, "2.pt", "3.pt", "4.pt") == {"2.pt": ["2.json", "2.txt"]}
+    assert beside(tmp_path, "3.pt", "3.npy")["3.pt"] == ["3.json"]
+
+
 def named(folder: Path, moved: str) -> list[str]:
     return naming([str(folder / moved)], str(folder)).get(str(folder / moved), [])
 

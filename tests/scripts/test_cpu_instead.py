@@ -11,6 +11,7 @@ from tests.scripts.rehearsing import line_of, rehearse
 pytestmark = pytest.mark.slow
 
 SCRIPT = """
+from concurrent.futures import ThreadPoolExecutor
 import torch
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
@@ -21,6 +22,9 @@ def main():
     print(torch.cuda.get_device_name(0), torch.cuda.get_device_properties(device).total_memory)
     print(torch.cuda.get_device_capability(), torch.cuda.is_bf16_supported())
     print(torch.cuda.mem_get_info(), torch.cuda.memory_summary(), torch.cuda.memory_allocated())
+    print(torch.cuda.memory_stats()["allocated_bytes.all.peak"], torch.cuda.memory_snapshot())
+    with ThreadPoolExecutor(1) as others:
+        assert others.submit(lambda: torch.ones(2).to("cuda").sum().item()).result() == 2.0
     torch.cuda.manual_seed_all(0)
     torch.cuda.set_rng_state_all(torch.cuda.get_rng_state_all())
     noise = torch.Generator("cuda").manual_seed(0)

@@ -25,6 +25,14 @@ class Device(contextlib.AbstractContextManager[Any]):
         """Be it no more."""
 
 
+class Counts(dict[str, int]):
+    """As many of anything as there are of none: no memory of a GPU is used."""
+
+    def __missing__(self, _: str) -> int:
+        """Count what nobody has counted."""
+        return 0
+
+
 class Stream(Device):
     """Computes at once, as the CPU does; of an event, too, there is nothing to wait for."""
 
@@ -63,6 +71,7 @@ def answered(ask: Callable[[], None]) -> Iterator[None]:
 
     every = (
         (torch.cuda, _answers(torch)),
+        (torch.cuda.memory, {"memory_stats": _counts, "mem_get_info": (_BYTES, _BYTES)}),
         (torch.cuda.nvtx, dict.fromkeys(("range_push", "range_pop", "mark"))),
         (torch.Tensor, {"record_stream": None}),
         (torch, {"Generator": _generator(torch)}),
@@ -88,6 +97,10 @@ def _telling(answer: Any, ask: Callable[[], None]) -> Any:
     return give
 
 
+def _counts(*_: Any, **__: Any) -> Counts:
+    return Counts()
+
+
 def _answers(torch: Any) -> dict[str, Any]:
     properties = SimpleNamespace(
         name=_NAME,
@@ -98,7 +111,7 @@ def _answers(torch: Any) -> dict[str, Any]:
     )
     nothing = (
         *("synchronize", "reset_peak_memory_stats", "reset_max_memory_allocated", "ipc_collect"),
-        *("set_rng_state", "set_rng_state_all", "set_stream"),
+        *("set_rng_state", "set_rng_state_all", "set_stream", "set_per_process_memory_fraction"),
     )
     return {
         **dict.fromkeys(nothing),
@@ -107,6 +120,8 @@ def _answers(torch: Any) -> dict[str, Any]:
         "get_device_capability": _CAPABILITY,
         "get_device_properties": properties,
         "is_bf16_supported": True,
+        "memory_stats": _counts,
+        "memory_snapshot": [],
         "memory_summary": "",
         "mem_get_info": (_BYTES, _BYTES),
         "get_rng_state": lambda *_, **__: torch.get_rng_state(),
