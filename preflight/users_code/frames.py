@@ -68,7 +68,10 @@ def user_frames(trace: Iterable[traceback.FrameSummary], root: str) -> tuple[Fra
 
 def hidden_lines(frames: Iterable[Frame], error: BaseException) -> tuple[Frame, ...]:
     """Take out of lines what an exception says is secret: it may be written there."""
-    return tuple(replace(one, text=hidden_of(one.text, error)) for one in frames)
+    frames = tuple(frames)
+    # A stack that is too deep is a thousand times the same line.
+    hidden = {text: hidden_of(text, error) for text in {one.text for one in frames}}
+    return tuple(replace(one, text=hidden[one.text]) for one in frames)
 
 
 def own_sources(root: str) -> list[str]:
