@@ -4,7 +4,8 @@ What it finds
     A script that has given no sign of itself for `--timeout` seconds (no batch, no step, no print)
     while neither it nor what it has started computes anything: each waits for the other. Its own
     line, and those of its other threads and of its processes, say for what. One that is still at
-    work after this time is no finding: it could not be judged.
+    work after this time is no finding: it could not be judged. Where no batch comes since errors
+    are swallowed all the while, `loader-starved` tells that in its place.
 
 Why it matters
     The job stands there, and holds its GPUs until somebody ends it.
