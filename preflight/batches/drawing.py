@@ -183,6 +183,10 @@ def raised(error: BaseException, root: str, folders: Sequence[str]) -> dict[str,
         return _raised(error, root, folders)
     except RuntimeError as died:
         return _raised(died.with_traceback(error.__traceback__), root, folders)
+    finally:
+        # Else its frames hold it, and the iterator: the collector, which comes upon them some time,
+        # ends queues before workers are told to end, and each of these is waited for, 5 s long.
+        error.__traceback__ = None
 
 
 def _raised(error: BaseException, root: str, folders: Sequence[str]) -> dict[str, Any]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import os
 import time
+import weakref
 
 import pytest
 
@@ -60,3 +62,24 @@ def test_the_end_of_a_file_is_none_of_a_worker() -> None:
 
     assert (told["ended"], told["exit_status"]) == ("raised", None)
     assert told["error"] == "EOFError: the file was cut"
+
+
+def test_what_the_frames_of_an_error_hold_is_let_go_once_it_was_told() -> None:
+    """As torch's do: the collector that found an iterator would wait for its workers, 5 s each."""
+    held: list[weakref.ref[Fetches]] = []
+
+    def fetch() -> None:
+        iterator, error = Fetches(), KeyError("fname")
+        held.append(weakref.ref(iterator))
+        raise error
+
+    gc.disable()
+    try:
+        fetch()
+    except KeyError as error:
+        told = raised(error, "/", [])
+    finally:
+        gc.enable()
+
+    assert told["error"] == "KeyError: 'fname'"
+    assert held[0]() is None
