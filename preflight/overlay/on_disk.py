@@ -13,8 +13,9 @@ AnyPath: TypeAlias = Any
 """What the functions of `os` take for a path: also bytes, `Path`, and descriptors."""
 
 lstat, stat, listdir = os.lstat, os.stat, os.listdir
-mkdir, rename, access, utime = os.mkdir, os.rename, os.access, os.utime
-_unlink, _rmdir, _symlink, _readlink = os.unlink, os.rmdir, os.symlink, os.readlink
+rename, access, utime = os.rename, os.access, os.utime
+_mkdir, _unlink, _rmdir = os.mkdir, os.unlink, os.rmdir
+_symlink, _readlink = os.symlink, os.readlink
 open_file = io.open
 
 _AT_ONCE = 1 << 20
@@ -25,7 +26,7 @@ def make_folders(path: str) -> None:
     if not is_folder(path):
         make_folders(os.path.dirname(path))
         with contextlib.suppress(FileExistsError):
-            mkdir(path)
+            _mkdir(path)
 
 
 def copy(source: str, target: str) -> None:

@@ -22,10 +22,13 @@ from preflight.values.names import name_of
 _UNKNOWN = "of_which_nobody_knows"
 _PLAIN = (str, int, bool)
 
+# Of a longer list nobody writes the code: places of samples, by the million.
+_LONGEST = 100_000
+
 
 def made_inside(dataset: object, root: str) -> Reads | None:
     """Give what is written of the one pipeline that it makes; None where it makes none."""
-    if not isinstance(dataset, classes("torch.utils.data", "IterableDataset")):
+    if not issubclass(type(dataset), classes("torch.utils.data", "IterableDataset")):
         return None
     making = [one for one in _functions(dataset) if _names(one.__code__) & ROOTS]
     found: dict[str, Reads] = {}
@@ -145,7 +148,10 @@ def _begins(node: ast.expr) -> bool:
 
 
 def _literal(value: object, node: ast.expr) -> ast.expr:
-    many = type(value) in (list, tuple) and all(type(one) in _PLAIN for one in value)  # type: ignore[attr-defined]
-    if not many and type(value) not in _PLAIN:
+    if isinstance(value, (list, tuple)):
+        is_plain = type(value) in (list, tuple) and len(value) <= _LONGEST
+        if not (is_plain and all(type(one) in _PLAIN for one in value)):
+            return node
+    elif type(value) not in _PLAIN:
         return node
     return ast.copy_location(ast.parse(repr(value), mode="eval").body, node)

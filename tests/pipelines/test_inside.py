@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,6 +11,7 @@ import webdataset as wds
 from torch.utils.data import DataLoader, IterableDataset
 
 from preflight.objects.facts import Definition
+from preflight.pipelines import inside
 from preflight.pipelines.facts import Reads
 from preflight.pipelines.lines import Lines
 from preflight.pipelines.live import reads
@@ -94,3 +96,11 @@ def test_of_several_pipelines_it_is_said_only_that_there_are_some() -> None:
 
 def test_a_data_set_without_a_pipeline_says_nothing() -> None:
     assert told(_Numbers(["a", "b"])) is None
+
+
+def test_a_list_of_more_than_anybody_writes_is_not_written_out() -> None:
+    """As code, places of samples by the million would fill the memory."""
+    node = ast.Name(id="places", ctx=ast.Load(), lineno=1, col_offset=0)
+
+    assert isinstance(inside._literal([0, 1], node), ast.List)
+    assert inside._literal([0] * 100_001, node) is node

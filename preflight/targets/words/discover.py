@@ -29,7 +29,12 @@ from preflight.targets.told_once import told_once
 from preflight.targets.unread import Unread, unread_in
 from preflight.targets.words.code_words import source_of
 from preflight.targets.words.grouping import by_folder, of_settings, together
-from preflight.targets.words.in_settings import as_settings_say, from_settings, named_data
+from preflight.targets.words.in_settings import (
+    as_settings_say,
+    entries_by_place,
+    from_settings,
+    named_data,
+)
 from preflight.targets.words.of_entries import as_entries
 from preflight.targets.words.paths import but_unread
 from preflight.targets.words.scripts import divide, read_script
@@ -77,9 +82,10 @@ def discover(words: Iterable[str], job: Job, folder: str) -> Discovered:
         script = read_script(of_script, folder, job.python)
         pairs.append((script.name_in(folder), script))
     if words or of_script:
+        entries = entries_by_place(job)
         for word in words:
             read = read_word(word, folder, python=job.python)
-            found = tuple(as_settings_say(read, job))
+            found = tuple(as_settings_say(one, entries) for one in read)
             pairs += [(word, target) for target in found]
             by_word += ((word, one) for one in by_folder(word, found, folder))
         pairs, datasets = as_entries(pairs, by_word, job, folder)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from preflight.kinds.target import Target
@@ -97,22 +97,24 @@ def captions_of(data: DataSettings) -> CaptionRule:
     )
 
 
-def as_settings_say(targets: Iterable[Target], job: Job) -> Iterator[Target]:
-    """Give folders of images and shards the rule for captions of the entry that names them."""
+def entries_by_place(job: Job) -> dict[str, DataSettings]:
+    """Give each entry for data by the folders and shards that it names."""
     rules = {path_below(job.root, one.path): one for one in job.data if one.path is not None}
     for one in job.data:
         with contextlib.suppress(UnknownWordError):  # it is told where the settings alone count
             every = read_data(one.shards, job.root, CaptionRule()) if one.shards else ()
             rules |= {shard.path: one for shard in every if isinstance(shard, Shard)}
-    places = {os.path.join(os.path.realpath(at), ""): one for at, one in rules.items()}
-    for target in targets:
-        if isinstance(target, (Folder, Shard)):
-            path = os.path.join(os.path.realpath(target.path), "")
-            above = (path[: at + 1] for at, sign in enumerate(path) if sign == os.sep)
-            within = max(places.keys() & set(above), key=len, default="")
-            if within:
-                target = replace(target, captions=captions_of(places[within]))  # noqa: PLW2901
-        yield target
+    return {os.path.join(os.path.realpath(at), ""): one for at, one in rules.items()}
+
+
+def as_settings_say(target: Target, entries: Mapping[str, DataSettings]) -> Target:
+    """Give a folder of images or a shard the rule for captions of the entry in which it lies."""
+    if not isinstance(target, (Folder, Shard)):
+        return target
+    path = os.path.join(os.path.realpath(target.path), "")
+    above = (path[: at + 1] for at, sign in enumerate(path) if sign == os.sep)
+    within = max(entries.keys() & set(above), key=len, default="")
+    return replace(target, captions=captions_of(entries[within])) if within else target
 
 
 def named_data(job: Job, data: DataSettings, key: str) -> Iterator[tuple[str, Target]]:
