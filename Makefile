@@ -56,10 +56,14 @@ clean:
 	@$(PIP) --editable .
 	@touch $@
 
-# All at once, and compiled by all processors: pip does it by one, and also what nothing here imports.
+# By uv, which takes a third of the time; by pip where that cannot be had. Compiled by all processors,
+# and not what nothing here imports. What pip is told by its environment, uv is told as well.
+.venv/installed-test: export UV_FIND_LINKS ?= $(PIP_FIND_LINKS)
+.venv/installed-test: export UV_NATIVE_TLS ?= 1
 .venv/installed-test: .venv/python
-	@$(PIP) --no-compile --editable '.[test]'
-	@$(BIN)/python -m compileall -qq -j 0 -x '/(tests?|models)/' .venv/lib || true
+	@$(PIP) uv && $(BIN)/uv pip install --quiet --python $(BIN)/python --constraint constraints.txt \
+		--editable '.[test]' || $(PIP) --no-compile --editable '.[test]'
+	@$(BIN)/python -m compileall -qq -j 0 -x '/(tests?|models|_inductor|lexers|physics|pip)/' .venv/lib || true
 	@touch .venv/installed $@
 
 .venv/installed-matrix: .venv/installed
