@@ -19,14 +19,18 @@ CODE = re.compile(
 
 
 @functools.cache
-def literals(folder: str) -> tuple[tuple[str, str], ...]:
-    """Give each text that may be printed, with its file; what is filled in reads `{}`."""
-    return tuple(_literals(ROOT / folder))
+def literals(folder: str, naming: str = "") -> tuple[tuple[str, str], ...]:
+    """Give each text that may be printed, with its file; what is filled in reads `{}`.
+
+    Of files in which `naming` stands nowhere, none is given.
+    """
+    return tuple(_literals(ROOT / folder, naming))
 
 
-def _literals(folder: Path) -> Iterator[tuple[str, str]]:
+def _literals(folder: Path, naming: str) -> Iterator[tuple[str, str]]:
     for path in sorted(folder.rglob("*.py")):
-        left: list[ast.AST] = [ast.parse(path.read_text(encoding="utf-8"))]
+        source = path.read_text(encoding="utf-8")
+        left: list[ast.AST] = [ast.parse(source)] if naming in source else []
         while left:
             node = left.pop()
             if isinstance(node, ast.Expr):  # what is only told, as by a docstring
