@@ -31,17 +31,27 @@ _SCRUBBED_NAMES = {
 }
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
     """Compile our sources once, as an installer does; keep what pytest makes; wait idly.
 
     Where a shell wants no byte code kept, each of the thousands of processes here would compile.
     """
+    _begin_elsewhere(config)
     # By itself, a thread of torch that has nothing to do computes until it is given more.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     sys.dont_write_bytecode = False
     if "PYTEST_XDIST_WORKER" not in os.environ:
         for package in ("preflight", "checks"):
             compileall.compile_dir(ROOT / package, quiet=2)
+
+
+def _begin_elsewhere(config: pytest.Config) -> None:
+    """Have each process collect other files first, since one that comes later need not compile."""
+    about = getattr(config, "workerinput", None)
+    if about is not None and config.args == config.getini("testpaths"):
+        files = sorted(map(str, (ROOT / "tests").rglob("test_*.py")))
+        begin = len(files) * int(about["workerid"][2:]) // about["workercount"]
+        config.args = files[begin:] + files[:begin]
 
 
 @pytest.hookimpl(wrapper=True)
@@ -58,6 +68,13 @@ def pytest_collection() -> Iterator[None]:
         gc.freeze()
         gc.set_threshold(7_000, 10, 10)
         gc.enable()
+
+
+@pytest.hookimpl(tryfirst=True, specname="pytest_collection_modifyitems")
+def _in_one_order(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Lay what was collected in one order, before it is shuffled: all processes must have that."""
+    if hasattr(config, "workerinput"):
+        items.sort(key=lambda item: item.path)
 
 
 @pytest.hookimpl(trylast=True)
