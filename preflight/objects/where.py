@@ -188,7 +188,7 @@ def _methods(cls: type) -> Iterator[types.CodeType]:
 @functools.lru_cache(maxsize=256)
 def _class_node(source: str, qualname: str) -> ast.ClassDef | None:
     """Find a class in a source by its qualified name; the last one wins, as at run time."""
-    tree = _parsed(source) if source else None
+    tree = parsed(source) if source else None
     if tree is None:
         return None
     wanted = tuple(qualname.split("."))
@@ -228,7 +228,7 @@ def functions_at(code: types.CodeType) -> list[ast.Lambda | ast.FunctionDef]:
     """Give all functions and lambdas that begin in the line in which this code begins."""
     made = evaluated(code)
     source = _source(code.co_filename) if made is None else made.text or ""
-    tree = _parsed(source.strip() if made is not None else source) if source else None
+    tree = parsed(source.strip() if made is not None else source) if source else None
     return [
         node
         for node in (ast.walk(tree) if tree is not None else ())
@@ -245,7 +245,8 @@ def _source(file: str) -> str:
 
 
 @functools.lru_cache(maxsize=64)
-def _parsed(source: str) -> ast.Module | None:
+def parsed(source: str) -> ast.Module | None:
+    """Parse a source, once for all who ask; None where that cannot be done."""
     try:
         return ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):  # all that ast documents

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from preflight.objects.facts import Definition
+from preflight.objects.where import parsed
 from preflight.values.names import name_of
 
 
@@ -71,10 +72,8 @@ class Lines:
         return [call for file in self._files for call in self._found(file)]
 
     def _found(self, file: str) -> Iterator[_Call]:
-        source = "".join(linecache.getlines(file))
-        try:
-            tree = ast.parse(source)
-        except (SyntaxError, ValueError, RecursionError, MemoryError):  # all that ast documents
+        tree = parsed("".join(linecache.getlines(file)))
+        if tree is None:
             return
         begins, ends = self._factory(tree) if file == self._files[0] else (0, -1)
         for node in ast.walk(tree):
