@@ -1,7 +1,7 @@
 """Each fault of a script is told by its one check, at the line where the plain script dies.
 
 And healthy scripts are left alone. Trainers that are known reach an evaluation and a save within a
-few steps.
+few steps, and go on from there.
 """
 
 from __future__ import annotations
@@ -13,17 +13,22 @@ from typing import NamedTuple
 
 import pytest
 
+import preflight
+from preflight.findings.report import Report
+from preflight.render.terminal import render
 from tests.scripts.faults import ACCELERATE, FAULTS, LIGHTNING, RESUME, TRAINER
 from tests.scripts.rehearsing import (
     Seen,
     contents,
     dies_at,
+    known_to,
     line_of,
     planted,
     prepared,
     rehearse,
     run_plainly,
 )
+from tests.warming import copies
 
 pytestmark = pytest.mark.slow
 
@@ -228,3 +233,54 @@ def test_labels_of_an_evaluation_that_are_all_padding_are_told(
 
     assert seen.told == [f"warning script-numbers {name}:{line_of(path, line)}"]
     assert "_loss of nan in an evaluation" in seen.found[0].message
+
+
+# --- resumes --------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def reports() -> dict[str, Report]:
+    """Keep the report of each script for all tests of it."""
+    return {}
+
+
+@pytest.fixture
+def resumed(
+    reports: dict[str, Report], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[[str], Report]:
+    """Run the command over a script that is resumed, and leave its folder as it was."""
+
+    def look(name: str) -> Report:
+        if name not in reports:
+            path = prepared(tmp_path, name, monkeypatch).rename(tmp_path / "train.py")
+            before = contents(tmp_path)
+            monkeypatch.setenv("OMP_NUM_THREADS", "1")
+            with copies(known_to(path)):
+                reports[name] = preflight.run("train.py", folder=tmp_path, select=["script-"])
+            assert contents(tmp_path) == before
+        return reports[name]
+
+    return look
+
+
+def test_a_schedule_that_was_made_short_has_a_step_left_for_the_resume(
+    resumed: Callable[[str], Report],
+) -> None:
+    """It counts steps, and the checkpoint is of its second."""
+    report = resumed("accelerate_state.py")
+
+    assert (report.verdict, report.findings) == ("go", ())
+    said = " ".join(render(report, verbose=1).split())
+    assert "resumed with --resume_from_checkpoint model/checkpoint-2: 2 steps" in said
+
+
+@pytest.mark.parametrize(
+    "name", ["accelerate_state.py", "lightning_resume.py", "tied_safetensors.py"]
+)
+def test_what_libraries_save_is_read_back_and_resumed(
+    resumed: Callable[[str], Report], name: str
+) -> None:
+    report = resumed(name)
+
+    assert report.verdict == "go"
+    assert [one for one in report.findings if one.severity.name != "NOTE"] == []
