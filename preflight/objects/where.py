@@ -14,7 +14,7 @@ import re
 import sys
 import types
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from preflight.objects.evaluated import evaluated
 from preflight.objects.facts import Definition
@@ -32,11 +32,12 @@ class Place(NamedTuple):
     """Whether it is the user's code, not an installed package's and not Python's."""
 
 
-def defined(thing: object, root: str) -> Place:
+def defined(thing: object, root: str, *, if_own: bool = False) -> Place:
     """Say where a function or class was defined; of anything else, where its class was.
 
     A partial and a bound method stand where their function does. `functools.wraps` does not
-    mislead: a function is where its code is.
+    mislead: a function is where its code is. `if_own`, it is not said where one of a library's
+    classes is: to find it, the whole of its source has to be parsed.
     """
     for _ in range(100):  # a partial of a partial; a chain can be made endless
         if type(thing) is types.MethodType:
@@ -54,14 +55,18 @@ def defined(thing: object, root: str) -> Place:
         if code.co_name != "<lambda>":
             line = _past_decorators(code.co_filename, line)
         return _place(code.co_filename, line, _text(thing.__qualname__), root)
-    return _place_of_class(thing if issubclass(type(thing), type) else type(thing), root)  # type: ignore[arg-type]
+    cls: Any = thing if issubclass(type(thing), type) else type(thing)
+    return _place_of_class(cls, root, if_own=if_own)
 
 
 def kept(holder: object, attribute: str, root: str) -> Place:
-    """Say where an instance's class sets `self.<attribute>`; else where the class was defined."""
+    """Say where an instance's class sets `self.<attribute>`; else where the class was defined.
+
+    That is said of the user's own classes only.
+    """
     first: Place | None = None
     for cls in type.__dict__["__mro__"].__get__(type(holder)):
-        place = _place_of_class(cls, root)
+        place = _place_of_class(cls, root, if_own=True)
         if place.at.line is None or not place.own:
             continue
         first = first or place
@@ -69,7 +74,7 @@ def kept(holder: object, attribute: str, root: str) -> Place:
         line = None if node is None else _assigned(node, attribute)
         if line is not None:
             return _place(_file_of_class(cls) or "", line, f"{_qualname(cls)}.{attribute}", root)
-    return first or defined(holder, root)
+    return first or defined(holder, root, if_own=True)
 
 
 def kept_by_user(holders: Iterable[tuple[object, str]], root: str) -> Definition | None:
@@ -88,10 +93,11 @@ def first_to_look_at(
     return kept_by_user(holders, root) or (place.at if place.at.line is not None else None)
 
 
-def _place_of_class(cls: type, root: str) -> Place:
+def _place_of_class(cls: type, root: str, *, if_own: bool) -> Place:
     qualname = _qualname(cls)
     file = _file_of_class(cls)
-    if file is None:
+    files = {file or "", *(code.co_filename for code in _methods(cls))} if if_own else ()
+    if file is None or (if_own and not any(_named(one, root)[1] for one in files)):
         return Place(Definition(qualname=qualname), own=False)
     node = _class_node(_source(file), qualname)
     if node is not None:
@@ -182,7 +188,7 @@ def _methods(cls: type) -> Iterator[types.CodeType]:
 @functools.lru_cache(maxsize=256)
 def _class_node(source: str, qualname: str) -> ast.ClassDef | None:
     """Find a class in a source by its qualified name; the last one wins, as at run time."""
-    tree = _parsed(source) if source else None
+    tree = parsed(source) if source else None
     if tree is None:
         return None
     wanted = tuple(qualname.split("."))
@@ -222,7 +228,7 @@ def functions_at(code: types.CodeType) -> list[ast.Lambda | ast.FunctionDef]:
     """Give all functions and lambdas that begin in the line in which this code begins."""
     made = evaluated(code)
     source = _source(code.co_filename) if made is None else made.text or ""
-    tree = _parsed(source.strip() if made is not None else source) if source else None
+    tree = parsed(source.strip() if made is not None else source) if source else None
     return [
         node
         for node in (ast.walk(tree) if tree is not None else ())
@@ -239,7 +245,8 @@ def _source(file: str) -> str:
 
 
 @functools.lru_cache(maxsize=64)
-def _parsed(source: str) -> ast.Module | None:
+def parsed(source: str) -> ast.Module | None:
+    """Parse a source, once for all who ask; None where that cannot be done."""
     try:
         return ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):  # all that ast documents

@@ -6,10 +6,11 @@ import ast
 import functools
 import linecache
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from preflight.objects.facts import Definition
+from preflight.objects.where import parsed
 from preflight.values.names import name_of
 
 
@@ -25,13 +26,17 @@ class _Call(NamedTuple):
 
 
 class Lines:
-    """The calls in the file of a loader's factory, and in the user's other files."""
+    """The calls in the file of a loader's factory, and in the user's other files.
 
-    def __init__(self, made: Definition, root: str, others: Sequence[str] = ()) -> None:
-        own = os.path.join(root, made.file) if made.file else ""
+    Which those are is asked when a line is: most loaders have no pipeline.
+    """
+
+    def __init__(
+        self, made: Definition, root: str, others: Callable[[], Sequence[str]] = tuple
+    ) -> None:
         self.root = root
-        self._line = made.line
-        self._files = tuple(dict.fromkeys(one for one in (own, *others) if os.path.isfile(one)))
+        self._made = made
+        self._others = others
 
     def of(self, *names: str, args: Sequence[Any] = (), given: str = "") -> Definition:
         """Give the line that calls one of these, or that gives an argument of this name.
@@ -58,14 +63,17 @@ class Lines:
         return Definition(file=name_of(call.file, self.root), line=call.line, line_text=text)
 
     @functools.cached_property
+    def _files(self) -> tuple[str, ...]:
+        own = os.path.join(self.root, self._made.file) if self._made.file else ""
+        return tuple(dict.fromkeys(one for one in (own, *self._others()) if os.path.isfile(one)))
+
+    @functools.cached_property
     def _calls(self) -> list[_Call]:
         return [call for file in self._files for call in self._found(file)]
 
     def _found(self, file: str) -> Iterator[_Call]:
-        source = "".join(linecache.getlines(file))
-        try:
-            tree = ast.parse(source)
-        except (SyntaxError, ValueError, RecursionError, MemoryError):  # all that ast documents
+        tree = parsed("".join(linecache.getlines(file)))
+        if tree is None:
             return
         begins, ends = self._factory(tree) if file == self._files[0] else (0, -1)
         for node in ast.walk(tree):
@@ -78,7 +86,7 @@ class Lines:
     def _factory(self, tree: ast.AST) -> tuple[int, int]:
         """Give the lines of the innermost function or class that begins where the factory does."""
         kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-        found = [n for n in ast.walk(tree) if isinstance(n, kinds) and n.lineno == self._line]
+        found = [n for n in ast.walk(tree) if isinstance(n, kinds) and n.lineno == self._made.line]
         return (found[0].lineno, found[0].end_lineno or found[0].lineno) if found else (0, -1)
 
 

@@ -14,6 +14,7 @@ from preflight.values.names import name_of
 from preflight.values.own_files import PACKAGE
 
 _INSTALLED = f"{os.sep}site-packages{os.sep}"
+_STANDARD = os.path.join(os.path.dirname(os.__file__), "")
 
 # Characters of an exception's text that are kept.
 _LONGEST = 2_000
@@ -77,7 +78,8 @@ def hidden_lines(frames: Iterable[Frame], error: BaseException) -> tuple[Frame, 
 def own_sources(root: str) -> list[str]:
     """Files of the job's own modules that are imported by now."""
     files = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
-    # Nearly all are of installed packages, and to make a path of each takes longer than this.
-    texts = (file for file in files if isinstance(file, str) and _INSTALLED not in file)
-    known = set(map(os.path.abspath, texts))
+    texts = [file for file in files if isinstance(file, str)]
+    # Nearly all are Python's and of installed packages: to make paths of them takes longer.
+    others = [one for one in texts if _INSTALLED not in one and not one.startswith(_STANDARD)]
+    known = set(map(os.path.abspath, others))
     return sorted(file for file in known if is_users(file, root))

@@ -21,12 +21,12 @@ GONE = "file:data/{0..7}.tar"
 HERE = Path("data")
 
 
-def write_shards(number=4, each=100):
-    """Write shards of samples, of which most have a caption in their JSON."""
+def write_shards(number=4, each=100, step=1):
+    """Write shards of samples, of which most have a caption in their JSON; number them in steps."""
     HERE.mkdir(exist_ok=True)
     for shard in range(number):
         with tarfile.open(HERE / f"{shard}.tar", "w") as archive:
-            for sample in range(each):
+            for sample in range(0, each * step, step):
                 told = {"number": sample, "width": 64}
                 if sample % 10:
                     told["caption"] = f"picture {sample}"
@@ -203,13 +203,6 @@ SOUND = {
     "shuffled": lambda: loader(
         web().shuffle(1000).map(number_of, handler=GOES_ON).batched(16, collation_fn=None)
     ),
-    "resampled": lambda: loader(
-        web(resampled=True)
-        .shuffle(300)
-        .map(number_of, handler=GOES_ON)
-        .batched(16, collation_fn=None),
-        2,
-    ),
     "with_epoch": lambda: loader(
         web(resampled=True).map(number_of, handler=GOES_ON).with_epoch(300)
     ),
@@ -300,6 +293,16 @@ def starving():
         web(resampled=True)
         .map(want_title, handler=wds.warn_and_continue)
         .batched(8, collation_fn=None),
+        2,
+    )
+
+
+def resampled():
+    return loader(
+        web(resampled=True)
+        .shuffle(300)
+        .map(number_of, handler=GOES_ON)
+        .batched(16, collation_fn=None),
         2,
     )
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -62,9 +61,11 @@ def script(folder: Path, *changes: tuple[str, str]) -> Path:
     return path.rename(folder / "train.py")
 
 
-def by_torchrun(
-    folder: Path, torchrun: Sequence[str] = TORCHRUN, words: Sequence[str] = ("-m", "preflight")
-) -> subprocess.CompletedProcess[str]:
+def by_torchrun(folder: Path) -> subprocess.CompletedProcess[str]:
+    """Have it start the command; as copies where that can be, and else as a user does."""
+    torchrun, words = TORCHRUN, ("-m", "preflight")
+    if CAN_COPY:
+        torchrun, words = ("-c", COPYING_TORCHRUN), ("--no-python", sys.executable, "-c", START)
     launch = [*torchrun, "--standalone", "--nproc-per-node", "2", *words]
     return subprocess.run(
         [sys.executable, *launch, "run", "--format", "json", "train.py"],
@@ -93,11 +94,7 @@ HERE = {"LOCAL_WORLD_SIZE": "2"}
 def test_ranks_of_torchrun_go_on_together_from_what_rank_0_saved(tmp_path: Path) -> None:
     """Its store still holds where the ranks were to be found in their first run."""
     planted(tmp_path, "ranks_resume.py").rename(tmp_path / "train.py")
-    if CAN_COPY:
-        command = ("--no-python", sys.executable, "-c", START)
-        done = by_torchrun(tmp_path, ("-c", COPYING_TORCHRUN), command)
-    else:
-        done = by_torchrun(tmp_path)
+    done = by_torchrun(tmp_path)
     report = Report.from_json(done.stdout)
 
     assert (done.returncode, report.verdict, report.findings) == (0, "go", ()), done.stderr
@@ -122,6 +119,7 @@ def test_a_rank_that_does_not_go_on_is_told_at_its_line(tmp_path: Path) -> None:
     assert "on rank 1 of 2 (script-resume)" in report.findings[0].message
 
 
+@pytest.mark.usefixtures("at_hand")
 def test_healthy_ranks_of_torchrun_are_a_go(tmp_path: Path) -> None:
     """And what rank 0 has saved, the others load, from a folder that stays as it was."""
     script(tmp_path)

@@ -8,6 +8,7 @@ import collections
 import functools
 import importlib
 import importlib.metadata
+import json
 import linecache
 import sys
 import threading
@@ -17,7 +18,7 @@ from typing import Any
 import pytest
 
 from preflight.objects.facts import Definition
-from preflight.objects.where import Place, defined, kept
+from preflight.objects.where import Place, defined, kept, kept_by_user, parsed
 from tests.files import put
 
 SOURCE = """\
@@ -137,6 +138,23 @@ def test_the_line_that_keeps_an_attribute_is_found_in_a_base_too(code: Any, tmp_
         line_of("        self.file = None"),
         line_of("class Child(Base):"),
     ]
+
+
+def test_no_source_of_a_library_is_parsed_to_say_that_nothing_there_is_the_users(
+    code: Any, tmp_path: Path
+) -> None:
+    """But a class of the user's that shows itself under a library's name is found."""
+
+    class Shown:
+        def keep(self) -> None:
+            self.kept = 1
+
+    Shown.__module__ = "json"
+    parsed.cache_clear()
+
+    assert kept_by_user([(json.JSONDecoder(), "strict")], str(tmp_path)) is None
+    assert parsed.cache_info().misses == 0
+    assert kept(Shown(), "kept", str(tmp_path)).own
 
 
 def test_installed_packages_are_named_with_their_version(tmp_path: Path) -> None:

@@ -104,3 +104,12 @@ def test_a_list_of_more_than_anybody_writes_is_not_written_out() -> None:
 
     assert isinstance(inside._literal([0, 1], node), ast.List)
     assert inside._literal([0] * 100_001, node) is node
+
+
+def test_other_files_are_asked_for_once_and_only_where_a_line_is() -> None:
+    asked: list[str] = []
+    lines = Lines(Definition(), ".", lambda: asked.append("") or asked)  # type: ignore[func-returns-value]
+
+    assert asked == []
+    assert lines.of("map") == lines.of("batched") == Definition()
+    assert asked == [""]

@@ -1,4 +1,4 @@
-"""A script sees what it would see of Python; how it ends is told as it ended. Without torch."""
+"""A script sees what it would see of Python; how it ends is told as it ended. None needs torch."""
 
 from __future__ import annotations
 
@@ -71,6 +71,7 @@ def test_it_sees_what_it_sees_of_python(
     assert report.verdict != "go"  # it trains nothing
 
 
+@pytest.mark.usefixtures("at_hand")
 @pytest.mark.parametrize(
     "script",
     [
@@ -97,6 +98,7 @@ def test_a_command_line_that_it_does_not_take_is_no_fault_of_the_script(
     assert "Give it the arguments with which the job starts it" in " ".join(str(report).split())
 
 
+@pytest.mark.usefixtures("at_hand")
 @pytest.mark.parametrize(
     ("script", "helps"),
     [
@@ -118,6 +120,7 @@ def test_a_package_of_the_job_that_a_script_does_not_find_is_no_line_to_mend(
     assert helps in " ".join(str(report).split())
 
 
+@pytest.mark.usefixtures("at_hand")
 def test_what_stands_before_it_are_targets_and_options(tmp_path: Path) -> None:
     """`--` begins a script as well, and `script=` names one with its arguments in a word."""
     put(tmp_path, "my train.py", content=b"import sys; sys.exit(len(sys.argv) - 1)")
@@ -129,6 +132,7 @@ def test_what_stands_before_it_are_targets_and_options(tmp_path: Path) -> None:
     assert finding.check == "script-idle"
 
 
+@pytest.mark.usefixtures("at_hand")
 def test_settings_name_it_and_a_bare_run_without_them_runs_none(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -161,6 +165,7 @@ ENDS = {
 }
 
 
+@pytest.mark.usefixtures("at_hand")
 @pytest.mark.parametrize(("text", "check", "line"), ENDS.values(), ids=ENDS)
 def test_its_end_is_told_at_its_own_line(
     tmp_path: Path, text: bytes, check: str, line: int | None
@@ -172,12 +177,14 @@ def test_its_end_is_told_at_its_own_line(
     assert [(one.at.file, one.at.line) for one in found] == [("train.py", line)]
 
 
+@pytest.mark.usefixtures("at_hand")
 def test_a_script_that_is_killed_could_not_be_judged(tmp_path: Path) -> None:
     put(tmp_path, "train.py", content=b"import os\nos.kill(os.getpid(), 9)\n")
 
     assert look(tmp_path, "train.py").verdict == "cannot-judge"
 
 
+@pytest.mark.usefixtures("at_hand")
 def test_what_it_lacks_here_is_no_fault(tmp_path: Path) -> None:
     put(tmp_path, "train.py", content=b"import nothing_of_that_name\n")
     report = look(tmp_path, "train.py")
@@ -254,6 +261,7 @@ except ValueError as error:
     assert said[said.index("Traceback") : said.rindex("of it came")] in plain.stderr
 
 
+@pytest.mark.usefixtures("at_hand")
 def test_one_that_trains_in_processes_of_its_own_could_not_be_judged(tmp_path: Path) -> None:
     text = b"import subprocess, sys\nsubprocess.run([sys.executable, '-c', 'pass'])\n"
     put(tmp_path, "launch.py", content=text)
@@ -264,6 +272,7 @@ def test_one_that_trains_in_processes_of_its_own_could_not_be_judged(tmp_path: P
     assert why.endswith("which are not watched: launch.py:2")
 
 
+@pytest.mark.usefixtures("at_hand")
 @pytest.mark.skipif(sys.platform == "win32", reason="stacks are asked for by a signal")
 def test_one_that_waits_is_told_from_one_that_works(tmp_path: Path) -> None:
     put(
@@ -274,7 +283,7 @@ def test_one_that_waits_is_told_from_one_that_works(tmp_path: Path) -> None:
     )
     put(tmp_path, "work.py", content=b"while True:\n    pass\n")
     (finding,) = look(tmp_path, "wait.py", timeout=3.0).findings
-    busy = look(tmp_path, "work.py", timeout=3.0)
+    busy = look(tmp_path, "work.py", timeout=2.0)
 
     assert (finding.check, str(finding.at)) == ("script-stuck", "wait.py:4")
     assert busy.verdict == "cannot-judge"

@@ -140,6 +140,9 @@ print("script", os.getpid(), flush=True)
 time.sleep(600)
 """
 
+# Also where the tests run in the background of a shell, which has them ignore an interrupt.
+INTERRUPTED = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+
 
 @pytest.mark.usefixtures("at_hand")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -150,13 +153,13 @@ def test_asked_to_end_we_leave_nothing_of_it(tmp_path: Path, number: signal.Sign
         folder.mkdir()
     (job / "train.py").write_text(SAVES, encoding="utf-8")
     with subprocess.Popen(
-        [sys.executable, "-c", START, "run", "--format", "json", "train.py"],
+        [sys.executable, "-c", INTERRUPTED + START, "run", "--format", "json", "train.py"],
         cwd=job,
         env={**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(temporary)},
+        stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),  # noqa: PLW1509
     ) as process:
         assert process.stderr is not None
         said = next(one for one in process.stderr if one.startswith("script "))

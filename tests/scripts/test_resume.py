@@ -79,17 +79,6 @@ def test_a_script_that_goes_on_is_go_and_leaves_its_folder_as_it_is(tmp_path: Pa
     assert "for real" not in said
 
 
-def test_a_schedule_that_was_made_short_has_a_step_left_for_the_resume(tmp_path: Path) -> None:
-    """It counts steps, and the checkpoint is of its second."""
-    write(tmp_path, "accelerate_state.py")
-
-    report = rehearse(tmp_path)
-
-    assert (report.verdict, report.findings) == ("go", ())
-    said = " ".join(render(report, verbose=1).split())
-    assert "resumed with --resume_from_checkpoint model/checkpoint-2: 2 steps" in said
-
-
 FAULTS: dict[str, tuple[tuple[Change, ...], str, str]] = {
     "a state that does not pickle": (
         (('"epoch": epoch,\n            "args"', '"epoch": lambda: epoch,\n            "args"'),),
@@ -164,21 +153,6 @@ def test_the_plain_script_dies_at_the_line_that_is_told(name: str, tmp_path: Pat
         words += ["--resume", "runs/plain/last.pt"]
 
     assert dies_at(tmp_path, text, *words) == line
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "name", ["accelerate_state.py", "lightning_resume.py", "tied_safetensors.py"]
-)
-def test_what_libraries_save_is_read_back_and_resumed(name: str, tmp_path: Path) -> None:
-    write(tmp_path, name)
-    before = files_in(tmp_path)
-
-    report = rehearse(tmp_path)
-
-    assert report.verdict == "go"
-    assert [one for one in report.findings if one.severity.name != "NOTE"] == []
-    assert files_in(tmp_path) == before
 
 
 @pytest.mark.slow

@@ -11,15 +11,7 @@ import torch
 
 from preflight.scripts.met import loaders as loaders_met
 from preflight.scripts.met import steps as steps_met
-from tests.scripts.rehearsing import (
-    contents,
-    installed,
-    line_of,
-    planted,
-    prepared,
-    rehearse,
-    run_plainly,
-)
+from tests.scripts.rehearsing import installed, line_of, planted, rehearse, run_plainly
 
 pytestmark = pytest.mark.slow
 
@@ -32,48 +24,6 @@ SPARE = (
 def stops_at(stderr: str, path: Path) -> int:
     """Say at which of its own lines a plain run of a script ended."""
     return int(re.findall(rf'{re.escape(path.name)}", line (\d+)', stderr)[-1])
-
-
-@pytest.mark.parametrize(
-    ("name", "steps", "backwards"),
-    [
-        ("gan.py", 8, 8),
-        ("distill.py", 8, 4),
-        ("lora.py", 5, 5),
-        ("replicated.py", 5, 5),
-        ("accelerate_loop.py", 4, 4),
-        ("lightning_fit.py", 4, 4),
-        ("huggingface_trainer.py", 4, 4),
-        ("lora_peft.py", 2, 2),
-        ("webdataset_torchrun.py", 5, 5),
-        ("ema_group.py", 5, 5),
-        ("text_to_image.py", 4, 4),
-    ],
-)
-def test_a_healthy_script_is_left_alone(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capfd: pytest.CaptureFixture[str],
-    name: str,
-    steps: int,
-    backwards: int,
-) -> None:
-    """Two networks in turns, teachers, averages, tied, sparse and seldom used weights, adapters.
-
-    Each comes to its own end, says all that it has to say, and leaves its folder as it was.
-    """
-    folder = tmp_path / "job"
-    folder.mkdir()
-    path = prepared(folder, name, monkeypatch)
-    before = contents(folder)
-    seen = rehearse(path, wants=["SavedState", "Copied", "Sent", "Loaded", "Steps"])
-
-    assert seen.told == []
-    assert (seen.steps.steps, seen.steps.backwards) == (steps, backwards)
-    assert seen.steps.name == name
-    assert (seen.rehearsal.ended.how, seen.rehearsal.ended.code) == ("returned", 0)
-    assert "\ntrained" in "\n" + capfd.readouterr().err
-    assert contents(folder) == before
 
 
 @pytest.mark.skipif(not hasattr(torch.amp, "GradScaler"), reason="this torch scales on GPUs only")
