@@ -12,13 +12,8 @@ from preflight.scripts.watch import Watch
 from preflight.values.own_files import is_ours, passes_on
 
 
-def guarded(
-    ours: Callable[..., Any], watch: Watch, but: tuple[type[Exception], ...] = ()
-) -> Callable[..., Any]:
-    """Have a failure of ours end the script, which might catch it as one of the library's.
-
-    What is raised of the classes `but` may be meant for the script.
-    """
+def guarded(ours: Callable[..., Any], watch: Watch) -> Callable[..., Any]:
+    """Have a failure of ours end the script, which might catch it as one of the library's."""
 
     @passes_on
     @functools.wraps(ours)
@@ -26,7 +21,7 @@ def guarded(
         try:
             return ours(*given, **named)
         except Exception as error:
-            if not isinstance(error, but) and has_failed(error, watch):
+            if has_failed(error, watch):
                 watch.stop("preflight has failed")
             raise
 

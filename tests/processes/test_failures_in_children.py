@@ -29,7 +29,8 @@ def plant(made):
     owner = made
     for one in path:
         owner = getattr(owner, one)
-    text = f"def {last}(*given, **named):\\n    raise KeyError('planted')\\n"
+    error = os.environ.get("RAISES", "KeyError")
+    text = f"def {last}(*given, **named):\\n    raise {error}('planted')\\n"
     space = {}
     exec(compile(text, made.__file__, "exec"), space)
     whole = getattr(owner, last)
@@ -131,12 +132,12 @@ def look(
     return preflight.run(word, folder=str(folder), elsewhere=True, no_ledger=True, **flags)
 
 
-def is_told_as_ours(report: Report) -> None:
+def is_told_as_ours(report: Report, error: str = "KeyError: 'planted'") -> None:
     broken = {one for outcome in report.checks for one in outcome.broken}
     assert (report.verdict, report.findings) == ("cannot-judge", ())
     assert broken
     for one in broken:
-        assert one.error.startswith("a bug of preflight: KeyError: 'planted'")
+        assert one.error.startswith(f"a bug of preflight: {error}")
         assert (one.fix or "").endswith("preflight report")
 
 
@@ -158,6 +159,10 @@ def test_a_failure_of_the_layer_is_ours_where_the_script_catches_everything(
     """And what the layer refuses, as Python's own functions do, is the script's to catch."""
     fault = "preflight.overlay.layer:Layer.remove"
     is_told_as_ours(look(tmp_path, monkeypatch, fault, SWALLOWS, "script=job.py"))
+
+    monkeypatch.setenv("RAISES", "OSError")
+    same = preflight.run("script=job.py", folder=str(tmp_path), elsewhere=True, no_ledger=True)
+    is_told_as_ours(same, "OSError: planted")
 
     monkeypatch.setenv("FAULT", "preflight.no_such_module:name")
     sound = preflight.run("script=job.py", folder=str(tmp_path), elsewhere=True)
