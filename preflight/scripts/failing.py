@@ -7,8 +7,10 @@ import traceback
 from collections.abc import Callable
 from typing import Any
 
+from preflight.batches.tracebacks import Printed, in_worker, our_failure
 from preflight.findings import our_failures
 from preflight.scripts.watch import Watch
+from preflight.users_code.frames import text_of
 from preflight.values.own_files import is_ours, passes_on
 
 
@@ -30,15 +32,22 @@ def guarded(ours: Callable[..., Any], watch: Watch) -> Callable[..., Any]:
 
 def has_failed(error: BaseException, watch: Watch) -> bool:
     """Say whether our own code has raised this, and tell of it; from a forked copy, too."""
-    means_it = getattr(error, "of_preflight", False)
-    if means_it or not is_ours(error, watch.own.has):
+    if getattr(error, "of_preflight", False):
         return False
-    tell_failure(error, watch)
-    return True
+    failure = error if is_ours(error, watch.own.has) else _in_worker(error)
+    if failure is not None:
+        tell_failure(failure, watch)
+    return failure is not None
+
+
+def _in_worker(error: BaseException) -> BaseException | None:
+    """Give the failure of ours in a worker that torch has raised again here."""
+    said, calls = in_worker(error)
+    return our_failure(Printed("", said, calls), text_of(error)) if calls else None
 
 
 def tell_failure(error: BaseException, watch: Watch) -> None:
     """Tell of a failure of ours, with the traceback."""
     watch.shows_us = True
-    trace = "".join(traceback.format_exception(error))
+    trace = getattr(error, "trace", None) or "".join(traceback.format_exception(error))
     watch.write({"crashed": our_failures.in_words(error), "trace": trace})
