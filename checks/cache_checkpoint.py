@@ -10,21 +10,22 @@ What it finds
     one that is written after the model), or that its own index (`model.safetensors.index.json`)
     names. That only states of random numbers are missing, or `training_args.bin`, is a warning,
     since accelerate and transformers go on without them. Of one that is alone, too, a scheduler
-    without its optimizer, an optimizer of transformers without its scheduler, either without a
-    model, and, in `checkpoints/checkpoint_3`, a model without states of random numbers, which
-    accelerate writes last (a warning). Of torch.distributed.checkpoint, one with
-    parts (`.distcp`) and without `.metadata`, which is written last and names all that is in them.
-    Files of several ranks and of one step are one checkpoint. The newest is that of the highest
-    number, as trainers take it; where not all are numbered alike, the one last written. Where
-    `latest`, `last_checkpoint` or `latest_checkpointed_iteration.txt` names one, newer ones that
-    are not whole come after that; that it names what is not there is told. Of a folder of several
-    runs (`runs/exp1/checkpoint-500`) each has a newest one. What lies beside several that are
-    numbered alike (`best`, `final`) is none of them, but for the `last` or `latest`; what has a
-    name for the time being (`tmp-checkpoint-500`) is passed over. The newest one that is whole is
-    named, and what is wrong with the others. Of a folder whose newest checkpoint is whole, only
-    that is a note if others are not. A folder with an index of its own is one model: here only
-    files and tensors that the index names and that are not there are told, and a `.json` that was
-    cut.
+    without its optimizer, an optimizer of transformers without its scheduler or, beside
+    `training_args.bin`, without `trainer_state.json`, either without a model, and, in
+    `checkpoints/checkpoint_3`, a model without states of random numbers, which accelerate writes
+    last: a warning, or an error where its optimizer is missing, too. Of
+    torch.distributed.checkpoint, one with parts (`.distcp`) and without `.metadata`, which is
+    written last and names all that is in them. Files of several ranks and of one step are one
+    checkpoint. The newest is that of the highest number, as trainers take it; where not all are
+    numbered alike, the one last written. Where `latest`, `last_checkpoint` or
+    `latest_checkpointed_iteration.txt` names one, newer ones that are not whole come after that;
+    that it names what is not there is told. Of a folder of several runs
+    (`runs/exp1/checkpoint-500`) each has a newest one. What lies beside several that are numbered
+    alike (`best`, `final`) is none of them, but for the `last` or `latest`; what has a name for the
+    time being (`tmp-checkpoint-500`) is passed over. The newest one that is whole is named, and
+    what is wrong with the others. Of a folder whose newest checkpoint is whole, only that is a note
+    if others are not. A folder with an index of its own is one model: here only files and tensors
+    that the index names and that are not there are told, and a `.json` that was cut.
 
 Why it matters
     A trainer that resumes takes the newest. It stops there, after the models were loaded, or begins

@@ -18,6 +18,7 @@ from typing import Any
 
 import pytest
 
+from tests import fixes_in_brief as brief
 from tests.conftest import ROOT
 from tests.printed import own_options, printed
 from tests.warming import copies
@@ -140,17 +141,6 @@ def of_webdataset(code: str) -> None:
         assert type(data.pipeline[0]).__name__ == "ResampledShards"
 
 
-def generator(code: str) -> None:
-    import torch
-    from torch.utils.data import random_split
-
-    call = f"random_split(range(9), [4, 5], {code}.Generator().manual_seed(0))"
-    first, again = (
-        eval(call, {"torch": torch, "random_split": random_split})[0].indices for _ in range(2)
-    )
-    assert first == again
-
-
 def plain(code: str) -> None:
     """What it makes is loaded by weights_only."""
     import io
@@ -185,16 +175,6 @@ class Kept:
     """A class of the job's own."""
 
 
-def frozen_inputs(code: str) -> None:
-    """Has a model whose inputs need no gradients get some, where it is computed again."""
-    import torch
-    from torch.utils.checkpoint import checkpoint
-
-    layer = torch.nn.Linear(2, 2)
-    checkpoint(layer, torch.ones(1, 2), **eval(f"dict({code})")).sum().backward()
-    assert layer.weight.grad is not None
-
-
 RUN: Mapping[str, Callable[[str], None]] = {
     "find_unused_parameters=True": unused_parameters,
     "torch.autograd.set_detect_anomaly(True)": anomaly,
@@ -214,13 +194,22 @@ RUN: Mapping[str, Callable[[str], None]] = {
     "with_epoch(N)": of_webdataset,
     "with_epoch({})": of_webdataset,
     "resampled=True": of_webdataset,
-    "generator=torch": generator,
+    "generator=torch": brief.generator,
     "x.item()": plain,
     "dict(x)": plain,
     "list(x)": plain,
     "tensor.clone()": plain,
     "torch.serialization.add_safe_globals([{}])": safe_globals,
-    "use_reentrant=False": frozen_inputs,
+    "use_reentrant=False": brief.frozen_inputs,
+    "sorted(set(names))": lambda code: ordered(code.replace("names", "…")),
+    "sorted(os.listdir(folder))": brief.listed,
+    "random.Random(0)": brief.one_seed,
+    "torch.initial_seed()": brief.worker_seed,
+    "weights_only=False": brief.trusted,
+    "requires_grad_(False)": brief.frozen,
+    "enumerate(loader)": brief.counted,
+    "partial=True": brief.last_batch,
+    "nodesplitter=wds": brief.by_node,
 }
 
 # --- what is run in another test ------------------------------------------------------------------
@@ -267,16 +256,7 @@ NOT_RUN: Mapping[str, str] = {
     "optimizer.state_dict()": TELLS,
     **dict.fromkeys(("num_workers={", "prefetch_factor={"), "a number for this machine"),
     "model.enable_input_require_grads()": "of models of transformers; it is one hook of theirs",
-    "requires_grad_(False)": "one call of torch",
-    "weights_only=False": "where the user trusts the file",
-    "enumerate(loader)": "one call of Python",
     "even_batches=True": "of accelerate, which world-steps is tried on with and without",
-    "nodesplitter=wds": "of webdataset, by which dataset-survival's healthy twins are divided",
-    "partial=True": "of webdataset, which gives a last batch of any size",
-    "random.Random(0)": "of the ranks in ranks/test_real_ranks.py, which agree by it",
-    "sorted(os.listdir(folder))": "of a healthy twin in ranks/loaders_by_rank.py",
-    "sorted(set(names))": "of a healthy twin in ranks/loaders_by_rank.py",
-    "torch.initial_seed()": "of a healthy twin in batches/epochs.py",
     'torch.multiprocessing.set_sharing_strategy("file_system")': "it lasts for a whole process",
 }
 

@@ -19,8 +19,7 @@ from typing import Any, NamedTuple
 from preflight.batches.facts import Structure
 from preflight.batches.parcels import opened, parcel_of, way_of
 from preflight.batches.structure import structure_of
-from preflight.batches.tracebacks import Printed, printed
-from preflight.findings.our_failures import ElsewhereError
+from preflight.batches.tracebacks import Printed, our_failure, printed
 from preflight.flow.fitted import fit
 from preflight.host.start_method import SPAWNING
 from preflight.loaders.around import BatchSource, real_loader
@@ -30,8 +29,7 @@ from preflight.secrets.frames import hidden_of
 from preflight.users_code.facts import Lack
 from preflight.users_code.frames import said_by, text_of, user_frames
 from preflight.users_code.lacking import lacking
-from preflight.values.names import name_of
-from preflight.values.own_files import HOME, is_of_ours, is_our_line, theirs
+from preflight.values.own_files import is_our_line, theirs
 from preflight.values.wire import to_wire
 
 # Batches that are drawn while that takes no longer than so many seconds.
@@ -194,8 +192,8 @@ def _raised(error: BaseException, root: str, folders: Sequence[str]) -> dict[str
     inside = _IN_WORKER.search(text_of(error))
     own = printed(text_of(error)) if inside is not None else []
     said = own[-1] if own else Printed("", said_by(error), tuple(trace))
-    if own and said.calls:
-        _refuse_ours(said, error)
+    if own and (ours := our_failure(said, text_of(error))):
+        raise ours
     ended = _ENDED.search(text_of(error))
     status, worker = None, None
     lost = inside is None and isinstance(error, (EOFError, ConnectionError))
@@ -209,14 +207,6 @@ def _raised(error: BaseException, root: str, folders: Sequence[str]) -> dict[str
         "worker": int(inside[1]) if inside is not None else worker,
         "exit_status": status,
     }
-
-
-def _refuse_ours(said: Printed, error: BaseException) -> None:
-    """Raise what a worker has printed of a failure of our own code in it."""
-    last = said.calls[-1]
-    if is_of_ours(last.filename, last.name):
-        at = f"{name_of(last.filename, HOME)}:{last.lineno}"
-        raise ElsewhereError(f"a bug of preflight: {said.error} ({at})", text_of(error))
 
 
 def _lacking(error: BaseException, said: Printed, folders: Sequence[str]) -> Lack | None:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from preflight.batches.facts import NO_TIME, Drawn, FirstBatches, OnTheWay, Parcel
 from preflight.batches.stacks import stacks
-from preflight.batches.tracebacks import printed, told
+from preflight.batches.tracebacks import our_failure, printed, told
 from preflight.flow.facts import Flow
 from preflight.flow.told import counts_of, flow_of
 from preflight.sheets.facts import Sheet
@@ -174,6 +174,9 @@ class _Watch:
             time.sleep(_SETTLES)
         first = self._seconds[0] if self._seconds else None
         text = self.anew.text(self._since)
+        every = printed(text)
+        if how["ended"] == "died" and every and (ours := our_failure(every[-1], text)):
+            raise ours
         self._found[self._seen["name"]] = FirstBatches(
             **{
                 **_facts_of(self._seen),
@@ -181,7 +184,7 @@ class _Watch:
                 "seconds_each": tuple(self._seconds[1:]),
                 **_facts_of(how),
                 "on_the_way": self._on_the_way(),
-                "printed": tuple(told(one, self.watching.root) for one in printed(text)),
+                "printed": tuple(told(one, self.watching.root) for one in every),
             }
         )
         if self._flow is not None:

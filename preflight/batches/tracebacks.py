@@ -10,9 +10,11 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from preflight.batches.facts import Standing, Traceback
+from preflight.findings.our_failures import ElsewhereError
 from preflight.users_code.facts import Frame
-from preflight.users_code.frames import user_frames
+from preflight.users_code.frames import text_of, user_frames
 from preflight.values.names import name_of
+from preflight.values.own_files import HOME, is_of_ours
 
 _BEGIN = "Traceback (most recent call last):"
 _CALL = re.compile(r'\s+File "(?P<file>.+)", line (?P<line>\d{1,9}),? in (?P<name>.+)')
@@ -34,9 +36,21 @@ class Printed(NamedTuple):
     """The innermost last."""
 
 
+def our_failure(said: Printed, text: str) -> ElsewhereError | None:
+    """Say that a worker has printed of a failure of our own code in it; None: it is none of ours.
+
+    What Python itself does to import a file of ours is ours, too.
+    """
+    calls = [one for one in said.calls if not one.filename.startswith("<frozen ")]
+    if not calls or not is_of_ours(calls[-1].filename, calls[-1].name):
+        return None
+    at = f"{name_of(calls[-1].filename, HOME)}:{calls[-1].lineno}"
+    return ElsewhereError(f"a bug of preflight: {said.error} ({at}, in a worker)", text)
+
+
 def in_worker(error: BaseException) -> tuple[str, tuple[traceback.FrameSummary, ...]]:
     """Give what a worker raised, and where: torch raises it again with its traceback as text."""
-    text = str(error)
+    text = text_of(error)
     found = printed(text) if f"Original {_BEGIN}" in text else []
     return (found[-1].error, found[-1].calls) if found else ("", ())
 

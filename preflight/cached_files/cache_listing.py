@@ -174,6 +174,8 @@ def is_for_torch(path: str) -> bool:
     head = _head_of(path)
     if not head:
         return head is not None
+    if not any(head):  # no format begins so; raw numbers, which may, are called otherwise
+        return path.lower().endswith(".ckpt")
     return (
         legacy_start(head) is not None
         or looks_like_torch(head)

@@ -19,6 +19,7 @@ _STATES = re.compile(
     r"|training_args\.bin|.*\.(?:json|log|txt|md|ya?ml)"
 )
 _SCHEDULER = re.compile(r"scheduler(?:_\d+)?(\.(?:bin|pt))")
+_RANK_STATE = re.compile(r"rng_state(?:_\d+)?\.pth")
 _RANDOM = re.compile(r"random_states_\d+\.pkl")
 
 # What they load first, and stop where there is no model to it.
@@ -30,7 +31,10 @@ def lacking_by_itself(folder: str) -> tuple[str, ...]:
     """Name what is not there of a checkpoint of accelerate or transformers, by its own files.
 
     A scheduler is nobody's without its optimizer, nor is either without a model. accelerate writes
-    the states of random numbers last, into `checkpoints/checkpoint_3`.
+    the states of random numbers last, into `checkpoints/checkpoint_3`, and transformers
+    `trainer_state.json`; who has `training_args.bin` beside other states is transformers. Of a
+    model alone, or of one with an optimizer and no scheduler, nobody can say that there was more:
+    a job may have none, and what is to be loaded from is often reduced to it.
     """
     home, name = os.path.split(os.path.abspath(folder))
     if CHECKPOINT.fullmatch(name) is None:
@@ -47,9 +51,13 @@ def lacking_by_itself(folder: str) -> tuple[str, ...]:
         lacks.append(f"optimizer{scheduler[1]}")
     if scheduler is None and {"optimizer.pt", "trainer_state.json"}.issubset(here):
         lacks.append("scheduler.pt")  # transformers loads both, or neither
+    if any(map(_RANK_STATE.fullmatch, here)) or "optimizer.pt" in here:
+        lacks += {"trainer_state.json"}.difference(here) if "training_args.bin" in here else []
     is_accelerates = os.path.basename(home) == "checkpoints" and name.startswith("checkpoint_")
     if is_accelerates and not any(map(_RANDOM.fullmatch, here)):
-        begun = any(_OF_ACCELERATE.fullmatch(one) or _OPTIMIZER.fullmatch(one) for one in here)
+        is_model = any(map(_OF_ACCELERATE.fullmatch, here))
+        lacks += ["optimizer.bin"] if is_model and not has_optimizer and scheduler is None else []
+        begun = is_model or any(map(_OPTIMIZER.fullmatch, here))
         lacks += ["random_states_0.pkl"] if begun else []
     return tuple(lacks)
 

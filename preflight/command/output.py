@@ -223,21 +223,32 @@ def watching() -> Iterator[Watch]:
         return
     from rich.console import Console
     from rich.markup import escape
-    from rich.progress import BarColumn, TextColumn
+    from rich.progress import BarColumn, ProgressColumn, Task
     from rich.progress import Progress as Bar
+    from rich.table import Column
+    from rich.text import Text
+
+    begun = time.monotonic()
+    last: list[tuple[Progress, float]] = []
+
+    class Said(ProgressColumn):
+        """What goes on, as of now: what was told last may be long ago."""
+
+        def render(self, task: Task) -> Text:
+            past = time.monotonic() - begun
+            said = progress_said(last[0][0], last[0][1], past - last[0][1]) if last else ""
+            return Text(said.encode("ascii", "backslashreplace").decode() or task.description)
 
     console = Console(stderr=True, no_color=bool(os.environ.get("NO_COLOR")), highlight=False)
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(bar_width=None))
     told: list[Finding] = []
+    columns = (Said(Column(no_wrap=True)), BarColumn(bar_width=None))
     with Bar(*columns, console=console, transient=True) as bar:
         task = bar.add_task("looks around", total=None)
-        begun = time.monotonic()
 
         def watch(news: Progress | Finding) -> None:
             if isinstance(news, Progress):
-                said = progress_said(news, time.monotonic() - begun)
-                said = said.encode("ascii", "backslashreplace").decode()
-                bar.update(task, total=1.0, completed=news.share, description=said)
+                last[:] = [(news, time.monotonic() - begun)]
+                bar.update(task, total=1.0, completed=news.share)
             elif news.severity is Severity.ERROR and not told:
                 told.append(news)
                 place = escape(str(news.at).encode("ascii", "backslashreplace").decode())
@@ -250,8 +261,8 @@ def watching() -> Iterator[Watch]:
 _SOON, _LITTLE = 1.0, 0.01
 
 
-def progress_said(news: Progress, seconds: float) -> str:
-    """Say how far a run has come in some seconds: files, bytes, rate, and the time that is left."""
+def progress_said(news: Progress, seconds: float, since: float = 0.0) -> str:
+    """Say how far a run had come in some seconds, and of the time that was left what is now."""
     from preflight.values.byte_sizes import format_size
     from preflight.values.names import shown
 
@@ -262,8 +273,8 @@ def progress_said(news: Progress, seconds: float) -> str:
         said.append(format_size(news.bytes))
         said.append(f"{format_size(int(news.bytes / max(seconds, 0.001)))}/s")
     if seconds > _SOON and news.share > _LITTLE:
-        left = int(seconds * (1 - news.share) / news.share)
-        if left:
+        left = int(seconds * (1 - news.share) / news.share - since)
+        if left > 0:
             said.append(f"{left // 3600}:{left // 60 % 60:02}:{left % 60:02} left")
     return ", ".join(said)
 

@@ -37,7 +37,7 @@ class _Sent:
 
     def __reduce__(self) -> tuple[Any, ...]:
         code = _LOAD.format(name=_NAME, path=_OWN, kind=type(self).__name__)
-        return eval, (code,), self._told()
+        return eval, (f"eval(compile({code!r}, {_OWN!r}, 'eval'))",), self._told()
 
     def _told(self) -> dict[str, Any]:
         return vars(self)

@@ -4,21 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import functools
 import os
-from collections.abc import Callable, Iterator
-from typing import Any, TypeAlias
+from collections.abc import Iterator
+from typing import Any
 
-from preflight.overlay.layer import Layer
+from preflight.overlay.between import Call, told
+from preflight.overlay.layer import Layer, refusal
 from preflight.overlay.on_disk import AnyPath, copy, remove
 from preflight.values.own_files import passes_on
 
-Call: TypeAlias = Callable[..., Any]
-
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
-
-# Of functions that are told a folder by a descriptor, the path alone says nothing.
-_OF_DESCRIPTORS = ("dir_fd", "src_dir_fd", "dst_dir_fd")
 
 
 def reads(original: Call, layer: Layer) -> Call:
@@ -27,7 +22,7 @@ def reads(original: Call, layer: Layer) -> Call:
     def call(path: AnyPath, *more: Any, **named: Any) -> Any:
         return original(layer.reading(path), *more, **named)
 
-    return _told(original, layer, call)
+    return told(original, layer, call)
 
 
 def changes(original: Call, layer: Layer) -> Call:
@@ -41,7 +36,7 @@ def changes(original: Call, layer: Layer) -> Call:
             return None  # the mode or the time of a folder that stays as it is
         return original(layer.writing(path, fresh=False), *more, **named)
 
-    return _told(original, layer, call)
+    return told(original, layer, call)
 
 
 def opens(original: Call, layer: Layer) -> Call:
@@ -57,26 +52,28 @@ def opens(original: Call, layer: Layer) -> Call:
         path = there if is_new else _to_write(file, layer, fresh="w" in mode)
         return original(path, mode, *more, **named)
 
-    return _told(original, layer, call)
+    return told(original, layer, call)
 
 
 def opens_descriptor(original: Call, layer: Layer) -> Call:
     """Have what is to be written opened in the layer."""
 
     def call(path: AnyPath, flags: int, *more: Any, **named: Any) -> Any:
+        if not isinstance(flags, int):
+            return original(path, flags, *more, **named)
         is_new = flags & os.O_EXCL and _is_there(path, layer)
         if not flags & _WRITES or is_new:
             return original(layer.reading(path), flags, *more, **named)
         fresh = bool(flags & os.O_TRUNC)
         return original(_to_write(path, layer, fresh=fresh), flags, *more, **named)
 
-    return _told(original, layer, call)
+    return told(original, layer, call)
 
 
 def _to_write(path: AnyPath, layer: Layer, *, fresh: bool) -> AnyPath:
     own = layer.own(path)
     if own is not None and layer.is_folder(own):
-        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+        raise refusal(errno.EISDIR, path)
     return layer.writing(path, fresh=fresh)
 
 
@@ -85,10 +82,10 @@ def makes_folder(original: Call, layer: Layer) -> Call:
 
     def call(path: AnyPath, *more: Any, **named: Any) -> Any:
         if _is_there(path, layer):
-            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), path)
+            raise refusal(errno.EEXIST, path)
         return original(layer.writing(path, fresh=True), *more, **named)
 
-    return _told(original, layer, call)
+    return told(original, layer, call)
 
 
 def removes(original: Call, layer: Layer) -> Call:
@@ -101,15 +98,15 @@ def removes(original: Call, layer: Layer) -> Call:
         is_link = os.path.islink(path)
         if layer.is_folder(own) and not is_link:
             if original.__name__ != "rmdir":
-                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+                raise refusal(errno.EISDIR, path)
             if layer.names(own):
-                raise OSError(errno.ENOTEMPTY, os.strerror(errno.ENOTEMPTY), path)
+                raise refusal(errno.ENOTEMPTY, path)
         elif original.__name__ == "rmdir":
-            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), path)
+            raise refusal(errno.ENOTDIR, path)
         layer.remove(own)
         return None
 
-    return _told(original, layer, call)
+    return told(original, layer, call)
 
 
 def removes_all(original: Call, layer: Layer) -> Call:
@@ -122,31 +119,31 @@ def removes_all(original: Call, layer: Layer) -> Call:
         layer.remove(own)
         return None
 
-    return _told(original, layer, call)
+    return told(original, layer, call)
 
 
 def moves(original: Call, layer: Layer) -> Call:
     """Have a file or a folder moved within the layer, or into it."""
 
-    def call(source: AnyPath, target: AnyPath, *more: Any, **named: Any) -> Any:
-        own, to = layer.own(source), layer.own(target)
+    def call(src: AnyPath, dst: AnyPath, *more: Any, **named: Any) -> Any:
+        own, to = layer.own(src), layer.own(dst)
         if (own is None and to is None) or (own is not None and not layer.exists(own)):
-            return original(layer.reading(source), layer.reading(target), *more, **named)
+            return original(layer.reading(src), layer.reading(dst), *more, **named)
         if own == to:
             return None
         if to is not None and layer.exists(to):
-            _refuse(os.path.isdir(source), to, layer)
-        path = layer.writing(target, fresh=True)
+            _refuse(os.path.isdir(src), to, layer)
+        path = layer.writing(dst, fresh=True)
         if to is not None:
             layer.hide(to)
         if own is None:
-            return _brought(original, source, path)
-        layer.moves(own, os.path.abspath(os.fsdecode(target)) if to is None else to)
+            return _brought(original, src, path)
+        layer.moves(own, os.path.abspath(os.fsdecode(dst)) if to is None else to)
         original(layer.above(own), path, *more, **named)
         layer.hide(own)
         return None
 
-    return _told(original, layer, call)
+    return told(original, layer, call)
 
 
 def _refuse(of_folder: bool, to: str, layer: Layer) -> None:  # noqa: FBT001  private
@@ -158,7 +155,7 @@ def _refuse(of_folder: bool, to: str, layer: Layer) -> None:  # noqa: FBT001  pr
     elif of_folder:
         number = errno.ENOTDIR
     if number:
-        raise OSError(number, os.strerror(number), to)
+        raise refusal(number, to)
 
 
 def _brought(original: Call, source: AnyPath, path: AnyPath) -> None:
@@ -175,18 +172,18 @@ def _brought(original: Call, source: AnyPath, path: AnyPath) -> None:
 def links(original: Call, layer: Layer) -> Call:
     """Have a link made in the layer."""
 
-    def call(source: AnyPath, target: AnyPath, *more: Any, **named: Any) -> Any:
-        if layer.own(target) is None:
-            return original(source, target, *more, **named)
-        if _is_there(target, layer):
-            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), source, None, target)
-        path = layer.writing(target, fresh=True)
+    def call(src: AnyPath, dst: AnyPath, *more: Any, **named: Any) -> Any:
+        if layer.own(dst) is None:
+            return original(src, dst, *more, **named)
+        if _is_there(dst, layer):
+            raise refusal(errno.EEXIST, src, dst)
+        path = layer.writing(dst, fresh=True)
         if original.__name__ == "link":
-            return copy(os.fsdecode(layer.reading(source)), os.fsdecode(path))
-        named_whole = os.path.isabs(os.fsdecode(source))
-        return original(layer.reading(source) if named_whole else source, path, *more, **named)
+            return copy(os.fsdecode(layer.reading(src)), os.fsdecode(path))
+        named_whole = os.path.isabs(os.fsdecode(src))
+        return original(layer.reading(src) if named_whole else src, path, *more, **named)
 
-    return _told(original, layer, call)
+    return told(original, layer, call)
 
 
 def lists(original: Call, layer: Layer) -> Call:
@@ -199,7 +196,7 @@ def lists(original: Call, layer: Layer) -> Call:
         names = layer.names(own)
         return [os.fsencode(one) for one in names] if isinstance(path, bytes) else names
 
-    return _told(original, layer, call)
+    return told(original, layer, call)
 
 
 class _Entry:
@@ -258,29 +255,9 @@ def scans(original: Call, layer: Layer) -> Call:
             found = {os.fsdecode(one.name): one for one in entries} | found
         return _Entries([one for name, one in found.items() if name in names])
 
-    return _told(original, layer, call)
+    return told(original, layer, call)
 
 
 def _is_there(path: AnyPath, layer: Layer) -> bool:
     own = layer.own(path)
     return own is not None and layer.exists(own)
-
-
-def _told(original: Call, layer: Layer, call: Call) -> Call:
-    """Leave to the original what names no path, and speak of files by the names they were given."""
-
-    @passes_on
-    @functools.wraps(original)
-    def between(*given: Any, **named: Any) -> Any:
-        if named and any(named.get(one) is not None for one in _OF_DESCRIPTORS):
-            return original(*given, **named)
-        try:
-            return call(*given, **named)
-        except OSError as error:
-            for part in ("filename", "filename2"):
-                if isinstance(said := getattr(error, part, None), str):
-                    setattr(error, part, layer.said(said))
-            error.of_job = True  # type: ignore[attr-defined]  # also where the layer says it
-            raise
-
-    return between

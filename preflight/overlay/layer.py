@@ -120,7 +120,7 @@ class Layer:
         self._make_parent(own)
         real = own if on_disk.exists(own) and not self._is_hidden(own) else None
         if real is not None and not on_disk.is_folder(real) and not on_disk.access(real, os.W_OK):
-            raise _error(errno.EACCES, own)
+            raise refusal(errno.EACCES, own)
         if on_disk.exists(above):
             self.keep_aside(own, moved=fresh)
         elif real is not None and not fresh:
@@ -136,7 +136,7 @@ class Layer:
             and not self._is_hidden(parent)
             and not on_disk.access(parent, os.W_OK)
         ):
-            raise _error(errno.EACCES, own)
+            raise refusal(errno.EACCES, own)
         on_disk.make_folders(self.above(parent))
 
     def exists(self, own: str) -> bool:
@@ -223,7 +223,7 @@ class Layer:
     def keep_aside(self, own: str, *, moved: bool) -> None:
         """Save what is kept, before something else takes its place or is added to it."""
         if not any(
-            on_disk.is_below(own, one) or on_disk.is_below(one, own) for one in self._keeping
+            on_disk.is_below(own, one) or on_disk.is_below(one, own) for one in (*self._keeping,)
         ):
             return
         for name in list(on_disk.files_of(self.above(own))):
@@ -236,17 +236,26 @@ class Layer:
         """Name all files in the layer by the paths that they were written to."""
         return sorted(self._below(one) for one in on_disk.files_of(self._files))
 
+    def holds(self, path: AnyPath) -> bool:
+        """Whether it is a file of the layer's own, by the name under which it lies there."""
+        return on_disk.is_below(os.path.abspath(os.fsdecode(path)), self._home)
+
     def said(self, text: str) -> str:
         """Give a text, such as that of an exception, without the folder of the layer."""
         return text.replace(os.path.join(self._files, "_"), "") if os.name != "nt" else text
 
     def _is_hidden(self, own: str) -> bool:
-        return bool(self._hidden) and any(on_disk.is_below(own, one) for one in self._hidden)
+        # A copy, at once: other threads remove files meanwhile.
+        return any(on_disk.is_below(own, one) for one in (*self._hidden,))
 
 
 def _like(path: AnyPath, found: str) -> AnyPath:
     return os.fsencode(found) if isinstance(path, bytes) else found
 
 
-def _error(number: int, path: str) -> OSError:
-    return OSError(number, os.strerror(number), path)
+def refusal(number: int, *paths: AnyPath) -> OSError:
+    """Give what Python's own functions raise where the system refuses what they are asked for."""
+    first, *second = paths
+    error = OSError(number, os.strerror(number), first, *((None, *second) if second else ()))
+    error.of_job = True  # type: ignore[attr-defined]
+    return error

@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import Any, NamedTuple, TypeAlias
 
 from preflight.overlay import calls
-from preflight.overlay.calls import Call
+from preflight.overlay.between import Call
 from preflight.overlay.layer import Layer
 from preflight.values.own_files import theirs
 

@@ -14,9 +14,11 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from preflight.kinds.asked import CannotLookError
+from preflight.findings.our_failures import ElsewhereError
+from preflight.kinds.asked import CannotLookError, MistypedError
 from preflight.ranks.divide import Splitter
 from preflight.settings.split import Steps
+from preflight.users_code.orders import teller, telling_failures
 from preflight.values.own_files import running
 
 MOST = 8
@@ -38,6 +40,7 @@ def by_processes(
 
     Raises:
         CannotLookError: such a process has ended without an answer, or gave none in time.
+        ElsewhereError: our own code has failed there.
     """
     order = {
         "steps": steps,
@@ -62,22 +65,30 @@ def _asked(seeds: Iterable[int], order: Mapping[str, Any], timeout: float) -> li
     try:
         for process, told in begun:
             said, _ = process.communicate(told, timeout=timeout)
-            if process.returncode:
+            if not said:
                 raise CannotLookError(
                     "the split gives no answer in a fresh interpreter, which ended with "
                     f"{process.returncode}"
                 )
-            found.append(json.loads(said))
+            found.append(_parts_in(json.loads(said)))
     except subprocess.TimeoutExpired as error:
         raise CannotLookError(
             f"the split gave no answer within {timeout:g} s in a fresh interpreter"
         ) from error
     finally:
         for process, _ in begun:
-            with contextlib.suppress(OSError):
+            with process, contextlib.suppress(OSError):
                 process.kill()
-            process.wait()
     return found
+
+
+def _parts_in(said: Mapping[str, Any]) -> list[list[int]]:
+    if "crashed" in said:
+        raise ElsewhereError(said["crashed"], said["trace"])
+    if "broken" in said:
+        raise CannotLookError(f"{said['broken']}, in a fresh interpreter", fix=said["fix"])
+    parts: list[list[int]] = said["parts"]
+    return parts
 
 
 def _started(seed: int) -> subprocess.Popen[bytes]:
@@ -91,11 +102,21 @@ def _started(seed: int) -> subprocess.Popen[bytes]:
 
 def main() -> None:
     """Answer one question, in such an interpreter; what the user's code prints goes to stderr."""
-    from preflight.ranks.real_splits import splitter_of
-
     answer = os.dup(1)
     os.dup2(2, 1)
-    order = json.loads(sys.stdin.buffer.read())
+    with telling_failures(answer):
+        order = json.loads(sys.stdin.buffer.read())
+        try:
+            said: dict[str, Any] = {"parts": _parts(order)}
+        except (CannotLookError, MistypedError) as error:
+            said = {"broken": str(error), "fix": getattr(error, "fix", None)}
+        teller(answer)(**said)
+    os._exit(0)  # whatever threads the user's code has left
+
+
+def _parts(order: Mapping[str, Any]) -> list[list[int]]:
+    from preflight.ranks.real_splits import splitter_of
+
     steps = tuple(map(tuple, order["steps"]))
     splitter, _ = splitter_of(
         steps,
@@ -104,7 +125,4 @@ def main() -> None:
         lambda _text: contextlib.nullcontext(),
         shards=order["shards"],
     )
-    parts = parts_of(splitter, len(order["names"]), order["ranks"], order["world"])
-    with open(answer, "wb") as channel:
-        channel.write(json.dumps(parts).encode())
-    os._exit(0)  # whatever threads the user's code has left
+    return parts_of(splitter, len(order["names"]), order["ranks"], order["world"])

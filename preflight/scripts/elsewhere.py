@@ -53,6 +53,4 @@ def lay_over_disk(watch: Watch, script: Mapping[str, Any]) -> None:
     os.environ["MLFLOW_TRACKING_URI"] = "file://" + folder.replace(os.sep, "/")
     if not watch.options["allow_writes"]:
         watch.layer = layer_of(script, watch.root)
-        # As Python's own functions do, those of the layer refuse what they are given.
-        refused = (OSError, TypeError, ValueError)
-        lay_over(watch.layer, lambda call: guarded(call, watch, refused))
+        lay_over(watch.layer, lambda call: guarded(call, watch))

@@ -7,18 +7,15 @@ import traceback
 from collections.abc import Callable
 from typing import Any
 
+from preflight.batches.tracebacks import Printed, in_worker, our_failure
 from preflight.findings import our_failures
 from preflight.scripts.watch import Watch
+from preflight.users_code.frames import text_of
 from preflight.values.own_files import is_ours, passes_on
 
 
-def guarded(
-    ours: Callable[..., Any], watch: Watch, but: tuple[type[Exception], ...] = ()
-) -> Callable[..., Any]:
-    """Have a failure of ours end the script, which might catch it as one of the library's.
-
-    What is raised of the classes `but` may be meant for the script.
-    """
+def guarded(ours: Callable[..., Any], watch: Watch) -> Callable[..., Any]:
+    """Have a failure of ours end the script, which might catch it as one of the library's."""
 
     @passes_on
     @functools.wraps(ours)
@@ -26,7 +23,7 @@ def guarded(
         try:
             return ours(*given, **named)
         except Exception as error:
-            if not isinstance(error, but) and has_failed(error, watch):
+            if has_failed(error, watch):
                 watch.stop("preflight has failed")
             raise
 
@@ -35,15 +32,22 @@ def guarded(
 
 def has_failed(error: BaseException, watch: Watch) -> bool:
     """Say whether our own code has raised this, and tell of it; from a forked copy, too."""
-    means_it = getattr(error, "of_preflight", False)
-    if means_it or not is_ours(error, watch.own.has):
+    if getattr(error, "of_preflight", False):
         return False
-    tell_failure(error, watch)
-    return True
+    failure = error if is_ours(error, watch.own.has) else _in_worker(error)
+    if failure is not None:
+        tell_failure(failure, watch)
+    return failure is not None
+
+
+def _in_worker(error: BaseException) -> BaseException | None:
+    """Give the failure of ours in a worker that torch has raised again here."""
+    said, calls = in_worker(error)
+    return our_failure(Printed("", said, calls), text_of(error)) if calls else None
 
 
 def tell_failure(error: BaseException, watch: Watch) -> None:
     """Tell of a failure of ours, with the traceback."""
     watch.shows_us = True
-    trace = "".join(traceback.format_exception(error))
+    trace = getattr(error, "trace", None) or "".join(traceback.format_exception(error))
     watch.write({"crashed": our_failures.in_words(error), "trace": trace})

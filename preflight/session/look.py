@@ -148,6 +148,7 @@ class Looks:
             known = self._account.done
             yield from one.recall()
             self._account.to_read[one] = one.things - (self._account.done - known)
+        self._account.begins()
         jobs = self._jobs()
         yield from self._ask(self._batches(jobs), jobs=jobs, budget=self.job.look.budget)
         then = [one for gather in gathers for one in gather.then_questions()]

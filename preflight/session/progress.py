@@ -65,6 +65,14 @@ class Account:
         """Take in that so many things need no reading."""
         self.done += number
 
+    def begins(self) -> None:
+        """Tell what is to be read: the first of few may take nearly all of the time."""
+        counts = [(many, one.kind.noun) for one, many in self.to_read.items() if one.kind.is_kept]
+        many, noun = max(counts, default=(0, ""))
+        if many:
+            self._reading = f"reads {noun}s 0 of {many:,}"
+            self._tell()
+
     def began(self, step: str) -> None:
         """Take in that the user's code comes to a step, and tell it."""
         self._steps.append(step)

@@ -23,6 +23,9 @@ TRANSFORMERS = "model.safetensors optimizer.pt scheduler.pt rng_state.pth traine
         ("checkpoints/checkpoint_3", ACCELERATE.replace("model.safetensors", "lora.bin"), ()),
         ("checkpoint-500", TRANSFORMERS, ()),
         ("checkpoint-500", "model.safetensors trainer_state.json training_args.bin", ()),
+        ("checkpoint-500", f"{TRANSFORMERS} training_args.bin", ()),
+        ("checkpoint-500", TRANSFORMERS.replace("trainer_state.json", ""), ()),
+        ("checkpoint-500", "model.safetensors training_args.bin", ()),
         ("checkpoint_3", "model.safetensors", ()),
         ("scheduler", "scheduler.bin", ()),
         ("checkpoints/checkpoint_3", ACCELERATE.replace("optimizer.bin", ""), ("optimizer.bin",)),
@@ -31,7 +34,16 @@ TRANSFORMERS = "model.safetensors optimizer.pt scheduler.pt rng_state.pth traine
         ("checkpoint-500", TRANSFORMERS.replace("optimizer.pt", ""), ("optimizer.pt",)),
         ("checkpoint-500", TRANSFORMERS.replace("scheduler.pt", ""), ("scheduler.pt",)),
         ("checkpoint-500", TRANSFORMERS.replace("model.safetensors", "config.json"), (MODEL,)),
-        ("checkpoints/checkpoint_3", "model.safetensors", ("random_states_0.pkl",)),
+        (
+            "checkpoints/checkpoint_3",
+            "model.safetensors",
+            ("optimizer.bin", "random_states_0.pkl"),
+        ),
+        (
+            "checkpoint-500",
+            f"{TRANSFORMERS} training_args.bin".replace("trainer_state.json", ""),
+            ("trainer_state.json",),
+        ),
         ("checkpoints/checkpoint_3", "model.safetensors optimizer.bin", ("random_states_0.pkl",)),
     ],
 )

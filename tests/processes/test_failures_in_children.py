@@ -5,17 +5,22 @@ Each fault is planted in the file that has it, in a real process.
 
 from __future__ import annotations
 
+import pickle
 import sys
+import traceback
 from pathlib import Path
 
 import pytest
 
 import preflight
-from preflight.batches import drawing
+from preflight.batches import drawing, tracebacks
 from preflight.findings.our_failures import ElsewhereError
 from preflight.findings.report import Report
 from preflight.flow import counting
 from preflight.loaders import workers
+from preflight.scripts.failing import has_failed
+from preflight.scripts.watch import TOLD, Watch
+from preflight.values.own_files import PACKAGE
 
 pytestmark = pytest.mark.usefixtures("at_hand")
 
@@ -29,7 +34,8 @@ def plant(made):
     owner = made
     for one in path:
         owner = getattr(owner, one)
-    text = f"def {last}(*given, **named):\\n    raise KeyError('planted')\\n"
+    error = os.environ.get("RAISES", "KeyError")
+    text = f"def {last}(*given, **named):\\n    raise {error}('planted')\\n"
     space = {}
     exec(compile(text, made.__file__, "exec"), space)
     whole = getattr(owner, last)
@@ -99,6 +105,14 @@ if __name__ == "__main__":
     torch.save(model.state_dict(), "model.pt")
 """
 
+
+class Unloadable:
+    """One of the job's, whose state it does not take."""
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return eval, ("[][0]",)
+
+
 IN_SCRIPTS = (
     "preflight.overlay.layer:Layer.writing",
     "preflight.scripts.surroundings.as_main:_make_room",
@@ -131,12 +145,12 @@ def look(
     return preflight.run(word, folder=str(folder), elsewhere=True, no_ledger=True, **flags)
 
 
-def is_told_as_ours(report: Report) -> None:
+def is_told_as_ours(report: Report, error: str = "KeyError: 'planted'") -> None:
     broken = {one for outcome in report.checks for one in outcome.broken}
     assert (report.verdict, report.findings) == ("cannot-judge", ())
     assert broken
     for one in broken:
-        assert one.error.startswith("a bug of preflight: KeyError: 'planted'")
+        assert one.error.startswith(f"a bug of preflight: {error}")
         assert (one.fix or "").endswith("preflight report")
 
 
@@ -158,6 +172,10 @@ def test_a_failure_of_the_layer_is_ours_where_the_script_catches_everything(
     """And what the layer refuses, as Python's own functions do, is the script's to catch."""
     fault = "preflight.overlay.layer:Layer.remove"
     is_told_as_ours(look(tmp_path, monkeypatch, fault, SWALLOWS, "script=job.py"))
+
+    monkeypatch.setenv("RAISES", "OSError")
+    same = preflight.run("script=job.py", folder=str(tmp_path), elsewhere=True, no_ledger=True)
+    is_told_as_ours(same, "OSError: planted")
 
     monkeypatch.setenv("FAULT", "preflight.no_such_module:name")
     sound = preflight.run("script=job.py", folder=str(tmp_path), elsewhere=True)
@@ -233,7 +251,9 @@ def test_a_failure_in_a_worker_of_the_round_trip_is_ours(monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize(("function", "is_ours"), [("swallowed", True), ("__next__", False)])
-def test_a_failure_of_what_counts_in_a_worker_is_ours(function: str, *, is_ours: bool) -> None:
+def test_a_failure_of_what_counts_in_a_worker_is_ours(
+    tmp_path: Path, function: str, *, is_ours: bool
+) -> None:
     """Torch hands on what a worker has printed; what only calls the job's stage is the job's."""
     place = f'  File "{counting.__file__}", line 70, in {function}\n    a line\n'
     error = RuntimeError(
@@ -246,3 +266,30 @@ def test_a_failure_of_what_counts_in_a_worker_is_ours(function: str, *, is_ours:
             drawing.raised(error, ".", ())
     else:
         assert drawing.raised(error, ".", ())["error"] == "KeyError: 'a'"
+
+    options: dict[str, object] = {"root": str(tmp_path), "wants": ()}
+    scratch, folder = str(tmp_path), str(tmp_path)
+    watch = Watch(root=folder, scratch=scratch, folder=folder, batches=2, epochs=2, options=options)
+    assert has_failed(error, watch) is is_ours
+    told = (tmp_path / TOLD).read_text() if is_ours else ""
+    assert ("a bug of preflight: KeyError: 'a' (preflight/flow/counting.py:70" in told) is is_ours
+
+
+@pytest.mark.parametrize(
+    ("broken", "by"), [("_LOAD", "[][0]"), ("_OWN", f"{PACKAGE}no-file.py"), ("", "")]
+)
+def test_a_worker_that_ends_as_it_loads_what_counts_has_failed_by_us(
+    monkeypatch: pytest.MonkeyPatch, broken: str, by: str
+) -> None:
+    """Torch is told that it ended, and what it has printed says the rest."""
+    if broken:
+        monkeypatch.setattr(counting, broken, by)
+    sent = pickle.dumps(counting.Tap(counting.Tally("", 0, ()), 0) if broken else Unloadable())
+    monkeypatch.delitem(sys.modules, counting._NAME, raising=False)
+
+    with pytest.raises(Exception) as seen:  # noqa: PT011  whatever it is
+        pickle.loads(sent)
+    text = "".join(traceback.format_exception(seen.value))
+
+    ours = tracebacks.our_failure(tracebacks.printed(text)[-1], text)
+    assert (ours is not None) is bool(broken)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import tarfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -21,11 +22,11 @@ def make():
 """
 
 
-def said(share: float, *, doing: str = "", runs_code: bool = False, seconds: float = 10) -> str:
+def said(share: float, *, doing: str = "", runs_code: bool = False, since: float = 0) -> str:
     news = Progress(
         done=7, total=9, name="x", bytes=0, share=share, doing=doing, runs_code=runs_code
     )
-    return progress_said(news, seconds)
+    return progress_said(news, 10, since)
 
 
 def told_by(run: Callable[..., object], *words: str, folder: Path) -> list[Progress]:
@@ -53,6 +54,13 @@ def test_what_is_read_is_said_with_the_time_that_is_left() -> None:
     doing = "reads sources 812 of 2,086"
 
     assert said(0.5, doing=doing) == "reads sources 812 of 2,086, 0:00:10 left"
+    assert said(0.5, doing=doing, since=3) == "reads sources 812 of 2,086, 0:00:07 left"
+
+
+@pytest.mark.parametrize("since", [9.5, 10.0, 30.0])
+def test_what_takes_longer_than_was_thought_is_said_to_be_at_work(since: float) -> None:
+    """Until the next news, "0:00:01 left" stood there however long that took."""
+    assert said(0.5, doing="reads shards 1 of 2", since=since) == "reads shards 1 of 2"
 
 
 def test_a_name_that_a_console_would_obey_is_escaped() -> None:
@@ -101,6 +109,16 @@ def test_sources_are_counted_as_they_are_read(tmp_path: Path) -> None:
     reading = [one.doing for one in told if one.doing]
     assert reading[-1] == "reads sources 40 of 40"
     assert all(one.startswith("reads sources ") for one in reading)
+
+
+def test_what_is_read_is_told_before_the_first_of_few_is_read(tmp_path: Path) -> None:
+    """A single shard takes all of the time; nothing was told of it until it was over."""
+    for name in ("a.tar", "b.tar"):
+        with tarfile.open(tmp_path / name, "w") as shard:
+            shard.addfile(tarfile.TarInfo("a.txt"))
+
+    for words, first in (("a.tar",), "reads shards 0 of 1"), (("a.tar", "b.tar"), "0 of 2"):
+        assert told_by(preflight.run, *words, folder=tmp_path)[0].doing.endswith(first)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a terminal is made with pty")

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import io
 import lzma
 import random
 import shutil
 import subprocess
 import tarfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
 import preflight
 from preflight.findings.finding import Finding, Severity
+from preflight.formats.tar.end import USUAL_PADDING, record_of
+from preflight.formats.tar.header import BLOCK
 from preflight.testing import ask
 from tests.archives import epoch, shard_facts, tarred
 
@@ -122,6 +125,37 @@ def test_each_format_that_tar_writes_in_longer_records_is_left_alone(
         shutil.move(tmp_path / made, folder / made)
 
         assert severities(folder) == {}
+
+
+def test_a_cut_that_is_not_told_leaves_what_tar_itself_writes_of_fewer_members(
+    tmp_path: Path,
+) -> None:
+    """So nobody can know it of the archive alone: byte by byte, it is another sound one."""
+    tar = shutil.which("tar") or "tar"
+    version = subprocess.run([tar, "--version"], check=False, capture_output=True).stdout
+    if b"GNU tar" not in version:
+        pytest.skip("GNU tar is not here")
+    for name, content in files(40).items():
+        (tmp_path / name).write_bytes(content)
+
+    def made(names: Sequence[str], blocks: int = 20) -> bytes:
+        command = [tar, "-b", str(blocks), "-cf", "-", *names]
+        return subprocess.run(command, cwd=tmp_path, check=True, capture_output=True).stdout
+
+    whole = made([*files(40)])
+    with tarfile.open(fileobj=io.BytesIO(whole)) as archive:
+        begins = {one.offset: number for number, one in enumerate(archive)}
+
+    silent = []
+    for at, number in begins.items():
+        zeros = len(whole) - at
+        content = whole[:at] + bytes(zeros)
+        if number and not found(tmp_path, content):
+            blocks = 20 if zeros <= USUAL_PADDING else record_of(zeros, len(whole)) // BLOCK
+            silent.append(zeros)
+            assert made([*files(40)][:number], blocks) == content
+
+    assert 0 < len(silent) < 8, silent
 
 
 def test_a_lone_shard_of_tarfile_with_more_zeros_than_it_leaves_is_a_warning(

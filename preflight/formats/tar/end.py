@@ -151,6 +151,9 @@ def record_of(zeros: int, size: int) -> int:
 
     It fills up the last one: `tar -b 2048` makes them of so many blocks. Short ones may have any
     number of blocks; a large number is a power of two, or a round one. 0: no record explains them.
+
+    Where one does, nobody can tell a copy that was cut between two members from a whole archive of
+    those before: tar with this record writes the same, byte by byte. Other shards may tell.
     """
     short = range(USUAL_PADDING, LONGEST_PADDING, BLOCK)
     powers = (LONGEST_PADDING << power for power in range(11))

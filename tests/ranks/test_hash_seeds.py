@@ -1,0 +1,53 @@
+"""What comes of a split in a fresh interpreter that gives no answer there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from preflight.findings.our_failures import ElsewhereError
+from preflight.kinds.asked import CannotLookError
+from preflight.ranks import hash_seeds
+from preflight.settings.split import steps_of
+
+# Each does so in an interpreter of its own seed alone, as a rank of the job would.
+SPLITS = """
+import os, sys
+SEED = os.environ.get("PYTHONHASHSEED", "random")
+def raises(items, rank, world_size):
+    if SEED == "1":
+        raise ValueError("no such seed")
+def leaves(items, rank, world_size):
+    sys.exit(1)
+def dies(items, rank, world_size):
+    os._exit(3)
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("raises", "raises ValueError: no such seed in splits.py:6, for rank 0 of 2, in a fresh"),
+        ("leaves", "raises SystemExit: 1 in splits.py:8"),
+        ("dies", "no answer in a fresh interpreter, which ended with 3"),
+        ("absent", "has no absent, in a fresh interpreter"),
+    ],
+)
+def test_what_the_users_split_does_there_is_put_down_to_it(
+    tmp_path: Path, name: str, said: str
+) -> None:
+    (tmp_path / "splits.py").write_text(SPLITS, encoding="utf-8")
+    options = {"root": str(tmp_path), "import_anyway": False, "timeout": 120}
+    steps = steps_of(f"{tmp_path / 'splits.py'}:{name}")
+
+    with pytest.raises(CannotLookError, match=said):
+        hash_seeds.by_processes(steps, ["a", "b"], options, ranks=2, shards=False)
+
+
+def test_a_failure_of_ours_there_is_told_with_its_traceback() -> None:
+    """It was a process that ended with 1."""
+    with pytest.raises(ElsewhereError, match="a bug of preflight: KeyError: 'names'") as ours:
+        hash_seeds._asked([1], {"steps": [["strided"]]}, 120)
+
+    assert "preflight/ranks/hash_seeds.py" in ours.value.trace.replace("\\", "/")
