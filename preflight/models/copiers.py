@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from preflight.objects.facts import ModelCopy
 from preflight.syntax.copies import Code, copier_of
@@ -12,7 +12,7 @@ from preflight.values.names import name_of
 _LONGEST = 60
 
 
-def find_copier(sources: Sequence[str], root: str) -> ModelCopy | None:
+def find_copier(sources: Iterable[str], root: str) -> ModelCopy | None:
     """Find the call that copies a model, or else keeps an average of its parameters."""
     return copier_of([*_parsed(sources, root)])
 
@@ -22,7 +22,7 @@ def short(code: str) -> str:
     return code if len(code) <= _LONGEST else f"{code[: _LONGEST - 3]}..."
 
 
-def _parsed(sources: Sequence[str], root: str) -> Iterator[Code]:
+def _parsed(sources: Iterable[str], root: str) -> Iterator[Code]:
     for file in sources:
         try:
             with open(file, "rb") as stream:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, cast
 
@@ -29,7 +29,7 @@ def is_model(thing: object) -> bool:
 
 
 def copy_model(
-    model: object, *, name: str, root: str, factory: object | None, sources: Sequence[str]
+    model: object, *, name: str, root: str, factory: object | None, sources: Iterable[str]
 ) -> Copied:
     """Copy a model deeply without its memory, and name everything that cannot be copied.
 

@@ -6,7 +6,7 @@ import ast
 import functools
 import linecache
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from preflight.objects.facts import Definition
@@ -27,11 +27,11 @@ class _Call(NamedTuple):
 class Lines:
     """The calls in the file of a loader's factory, and in the user's other files."""
 
-    def __init__(self, made: Definition, root: str, others: Sequence[str] = ()) -> None:
-        own = os.path.join(root, made.file) if made.file else ""
+    def __init__(self, made: Definition, root: str, others: Iterable[str] = ()) -> None:
         self.root = root
+        self._own = os.path.join(root, made.file) if made.file else ""
         self._line = made.line
-        self._files = tuple(dict.fromkeys(one for one in (own, *others) if os.path.isfile(one)))
+        self._others = others
 
     def of(self, *names: str, args: Sequence[Any] = (), given: str = "") -> Definition:
         """Give the line that calls one of these, or that gives an argument of this name.
@@ -56,6 +56,11 @@ class Lines:
     def _at(self, call: _Call) -> Definition:
         text = linecache.getline(call.file, call.line).strip()
         return Definition(file=name_of(call.file, self.root), line=call.line, line_text=text)
+
+    @functools.cached_property
+    def _files(self) -> tuple[str, ...]:
+        both = (self._own, *self._others)  # most loaders have nothing that asks for a line
+        return tuple(dict.fromkeys(one for one in both if os.path.isfile(one)))
 
     @functools.cached_property
     def _calls(self) -> list[_Call]:

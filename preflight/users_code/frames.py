@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import traceback
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from preflight.secrets.frames import hidden_of
@@ -74,10 +74,10 @@ def hidden_lines(frames: Iterable[Frame], error: BaseException) -> tuple[Frame, 
     return tuple(replace(one, text=hidden[one.text]) for one in frames)
 
 
-def own_sources(root: str) -> list[str]:
-    """Files of the job's own modules that are imported by now."""
+def own_sources(root: str) -> Iterator[str]:
+    """Files of the job's own modules that are imported by the time that the first is asked for."""
     files = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
     # Nearly all are of installed packages, and to make a path of each takes longer than this.
     texts = (file for file in files if isinstance(file, str) and _INSTALLED not in file)
     known = set(map(os.path.abspath, texts))
-    return sorted(file for file in known if is_users(file, root))
+    yield from sorted(file for file in known if is_users(file, root))
