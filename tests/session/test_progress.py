@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,7 +13,6 @@ import preflight
 from preflight.command.output import progress_said
 from preflight.session.progress import Progress
 from tests.conftest import on_a_terminal
-from tests.warming import copies
 
 TRAIN = """
 from torch.utils.data import DataLoader
@@ -38,13 +39,20 @@ def told_by(*words: str, folder: Path) -> tuple[list[Progress], preflight.Report
     return told, report
 
 
+Drawn = Callable[[], tuple[list[Progress], preflight.Report]]
+
+
 @pytest.fixture(scope="module")
-def drawn(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[Progress], preflight.Report]:
-    """Give what was told of one loader, and the report."""
-    folder = tmp_path_factory.mktemp("drawn")
-    (folder / "train.py").write_text(TRAIN)
-    with copies():
+def drawn(tmp_path_factory: pytest.TempPathFactory) -> Drawn:
+    """Give what was told of one loader, and the report; it is looked at once for all tests."""
+
+    @functools.cache
+    def seen() -> tuple[list[Progress], preflight.Report]:
+        folder = tmp_path_factory.mktemp("drawn")
+        (folder / "train.py").write_text(TRAIN)
         return told_by("loader=train:make", folder=folder)
+
+    return seen
 
 
 @pytest.mark.parametrize("share", [0.999999, 1.0])
@@ -68,11 +76,10 @@ def test_a_name_that_a_console_would_obey_is_escaped() -> None:
     assert said(1, doing="imports \x1b[2J", runs_code=True) == "imports \\x1b[2J"
 
 
-def test_each_step_of_the_users_code_is_told_when_it_begins(
-    drawn: tuple[list[Progress], preflight.Report],
-) -> None:
+@pytest.mark.usefixtures("at_hand")
+def test_each_step_of_the_users_code_is_told_when_it_begins(drawn: Drawn) -> None:
     """In the order in which they come; workers are started within a look."""
-    told, _ = drawn
+    told, _ = drawn()
 
     steps = [one.doing.partition(";")[0] for one in told if one.runs_code]
     workers = 1 if sys.platform == "win32" else 2
@@ -90,10 +97,9 @@ def test_each_step_of_the_users_code_is_told_when_it_begins(
     assert all(one.done <= one.total for one in told)
 
 
-def test_seconds_of_a_step_within_another_count_once(
-    drawn: tuple[list[Progress], preflight.Report],
-) -> None:
-    _, report = drawn
+@pytest.mark.usefixtures("at_hand")
+def test_seconds_of_a_step_within_another_count_once(drawn: Drawn) -> None:
+    _, report = drawn()
 
     assert 0 <= report.steps["look at make"] < report.seconds
     assert sum(report.steps.values()) <= report.seconds
