@@ -23,6 +23,8 @@ from preflight.findings.finding import Finding, Severity
 from preflight.findings.report import Report
 from tests.archives import photo, tarred
 
+pytestmark = pytest.mark.usefixtures("at_hand")
+
 EXAMPLES = Path(__file__).parents[1] / "docs" / "examples"
 
 CAPTION_LONG = '''

@@ -40,12 +40,14 @@ def files_of(folder: Path) -> dict[str, str]:
 def copied(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Copy the project, lay the example over it, and register the room."""
     folder = tmp_path_factory.mktemp("project")
-    unwanted = ignore_patterns("__pycache__", ".preflight")
+    unwanted = ignore_patterns("*.pyc.*", ".preflight")  # what is compiled need not be anew
     for top in ("preflight", "checks"):
         copytree(ROOT / top, folder / top, ignore=unwanted)
     copytree(EXAMPLE, folder, dirs_exist_ok=True, ignore=unwanted)
     for name in FLOOR:
         copy(ROOT / "tests" / name, folder / "tests")
+    with open(folder / "tests" / "warming.py", "a", encoding="utf-8") as warming:
+        warming.write("CAN_COPY = False\n")  # nobody imports torch, which would be at hand
     copy(ROOT / "pyproject.toml", folder)
     registry = folder / REGISTRY
     last = '    "built",\n'

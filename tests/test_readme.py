@@ -63,6 +63,7 @@ def parts() -> Iterator[object]:
                 yield pytest.param(name, text, id=f"{page.name}: {name}")
 
 
+@pytest.mark.usefixtures("at_hand")
 @pytest.mark.parametrize(("name", "text"), list(parts()))
 def test_its_generated_parts_are_current(name: str, text: str) -> None:
     """A new check, option or key stands in them once they are renewed."""

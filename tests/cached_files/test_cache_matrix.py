@@ -34,8 +34,6 @@ from preflight.formats.stored import look
 from preflight.testing import ask
 from tests.contents import archive, loaded, of_torch, safetensors, saved, unchecked, written
 
-pytestmark = pytest.mark.usefixtures("at_hand")
-
 
 def facts_of(content: bytes, folder: Path, name: str = "file.pt") -> CacheFacts:
     """Read a file of such bytes; if anything is wrong with it, that is one finding.
@@ -522,7 +520,8 @@ def test_what_was_made_to_do_harm_takes_little_time_and_memory_and_runs_nothing(
 ) -> None:
     """The whole process stays below 150 MB; what a pickle would call is named."""
     path = tmp_path / "hostile.pt"
-    path.write_bytes(make(tmp_path))
+    content = make(tmp_path)
+    path.write_bytes(content)
     done = subprocess.run(
         [sys.executable, "-S", "-c", READER, str(Path(__file__).parents[2]), str(path)],
         capture_output=True,
@@ -536,7 +535,7 @@ def test_what_was_made_to_do_harm_takes_little_time_and_memory_and_runs_nothing(
     assert found == damaged
     assert peak * 1024 < 150_000_000
     assert not (tmp_path / "planted").exists()
-    assert names == (["builtins.exec"] if b"planted" in make(tmp_path) else [])
+    assert names == (["builtins.exec"] if b"planted" in content else [])
 
 
 def test_names_that_lead_elsewhere_are_only_names(tmp_path: Path) -> None:

@@ -41,6 +41,8 @@ from tests.children import opened_by
 from tests.files import WHOLE
 from tests.questions import run_of
 
+pytestmark = pytest.mark.usefixtures("at_hand")
+
 
 def write(folder: Path, names: list[str], content: bytes = WHOLE) -> None:
     for name in names:

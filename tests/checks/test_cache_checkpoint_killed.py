@@ -17,6 +17,8 @@ from preflight.findings.report import Report
 from tests import killed_savers
 from tests.contents import saved
 
+pytestmark = pytest.mark.usefixtures("at_hand")
+
 MOMENTS = 20
 
 # --- killed now -----------------------------------------------------------------------------------
@@ -27,7 +29,6 @@ def look(folder: Path, word: str) -> Report:
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("at_hand")
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="nobody is killed so there")
 def test_what_is_left_of_a_real_save_is_judged_as_a_real_resume_takes_it(tmp_path: Path) -> None:
     """Of each saver at twenty moments, each a job of its own."""

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests.archives import photo, tarred
-from tests.conftest import ROOT, Run, on_a_terminal
+from tests.conftest import ROOT, START, Run, on_a_terminal
 from tests.files import WHOLE, put
 
 
@@ -784,34 +786,70 @@ def test_a_bar_and_the_first_error_are_shown_on_a_terminal_only(cache: Path) -> 
     assert "looks around" not in page
 
 
-@pytest.mark.fresh
-@pytest.mark.parametrize("name", ["typing", "dataclasses", "json", "runpy", "contextlib"])
-def test_the_command_uses_what_python_brings_along(preflight: Run, sound: Path, name: str) -> None:
-    """Whatever the current folder and PYTHONPATH have of that name."""
-    put(sound.parent, f"{name}.py", content=b"speed = 1\n")
-    plain = preflight("run", "cache")
-    if name not in ("runpy", "contextlib"):  # else Python itself does not start
-        put(sound.parent, f"lib/{name}.py", content=b"speed = 1\n")
-        plain = preflight("run", "cache", env={"PYTHONPATH": f"lib{os.pathsep}{ROOT}"})
+Once = Callable[[], "subprocess.CompletedProcess[str]"]
+"""Gives what a run came to that several tests look at, and runs it when the first one asks."""
 
-    assert plain.returncode == 0, plain
+STARTS_PYTHON = ("runpy", "contextlib")
+"""Without the real ones, Python itself does not start."""
+
+SHADOWING = ("typing", "dataclasses", "json", *STARTS_PYTHON)
 
 
-@pytest.mark.parametrize("name", ["typing", "dataclasses", "numbers"])
-def test_python_m_uses_it_too(sound: Path, name: str) -> None:
-    """Which puts the current folder first; what runpy needs, it has imported by then."""
-    put(sound.parent, f"{name}.py", content=b"speed = 1\n")
+@pytest.fixture(scope="module")
+def shadowed(tmp_path_factory: pytest.TempPathFactory) -> Once:
+    """Run the command where the current folder and PYTHONPATH have files of all these names."""
 
-    done = subprocess.run(
-        [sys.executable, "-m", "preflight", "run", "cache"],
-        cwd=sound.parent,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    @functools.cache
+    def run() -> subprocess.CompletedProcess[str]:
+        folder = tmp_path_factory.mktemp("shadowed")
+        put(folder, "cache/whole.safetensors", content=WHOLE)
+        put(folder, *(f"{name}.py" for name in SHADOWING), content=b"speed = 1\n")
+        led_to = [f"lib/{name}.py" for name in SHADOWING if name not in STARTS_PYTHON]
+        put(folder, *led_to, content=b"speed = 1\n")
+        return started(folder, "-c", START, "run", "cache", path=f"lib{os.pathsep}{ROOT}")
+
+    return run
+
+
+def started(folder: Path, *words: str, path: str) -> subprocess.CompletedProcess[str]:
+    """Run a fresh Python in a folder."""
+    return subprocess.run(
+        [sys.executable, *words],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": path},
         capture_output=True,
         text=True,
         check=False,
     )
 
-    assert done.returncode == 0, done
+
+@pytest.mark.parametrize("name", SHADOWING)
+def test_the_command_uses_what_python_brings_along(shadowed: Once, name: str) -> None:
+    """Whatever the current folder and PYTHONPATH have of that name."""
+    assert shadowed().returncode == 0, (name, shadowed())
+
+
+SHADOWING_M = ("typing", "dataclasses", "numbers")
+
+
+@pytest.fixture(scope="module")
+def shadowed_m(tmp_path_factory: pytest.TempPathFactory) -> Once:
+    """Run the module where the current folder has files of all these names."""
+
+    @functools.cache
+    def run() -> subprocess.CompletedProcess[str]:
+        folder = tmp_path_factory.mktemp("shadowed")
+        put(folder, "cache/whole.safetensors", content=WHOLE)
+        put(folder, *(f"{name}.py" for name in SHADOWING_M), content=b"speed = 1\n")
+        return started(folder, "-m", "preflight", "run", "cache", path=str(ROOT))
+
+    return run
+
+
+@pytest.mark.parametrize("name", SHADOWING_M)
+def test_python_m_uses_it_too(shadowed_m: Once, name: str) -> None:
+    """Which puts the current folder first; what runpy needs, it has imported by then."""
+    assert shadowed_m().returncode == 0, (name, shadowed_m())
 
 
 @pytest.mark.fresh

@@ -23,7 +23,7 @@ NAKED_JXL = b"\xff\x0a\x31\x07\0\x2d" + bytes(range(200))
 BOXED_JXL = b"\0\0\0\x0cJXL \r\n\x87\n" + bytes(range(200))
 
 # The packages that would decode them are none that tests may ask for.
-pytestmark = pytest.mark.usefixtures("plain_pillow")
+pytestmark = pytest.mark.usefixtures("plain_pillow", "at_hand")
 
 
 @pytest.fixture

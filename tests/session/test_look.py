@@ -20,6 +20,8 @@ from tests.asking import of
 from tests.conftest import on_a_terminal
 from tests.files import put
 
+pytestmark = pytest.mark.usefixtures("at_hand")
+
 run = partial(preflight.run, elsewhere=True)
 
 
