@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 import tempfile
@@ -77,7 +78,7 @@ def fit(
     `scratch` is where it does so while a script runs it: then handlers do all that they do.
     """
     try:
-        fitting = _Fitting(Lines(made, root, own_sources(root)), root, scratch)
+        fitting = _Fitting(Lines(made, root, functools.partial(own_sources, root)), root, scratch)
         fitting.walk(loader, 0)
         return fitting.fitted(loader) if fitting.found else fitting.stream(real_loader(loader))
     except Exception:  # noqa: BLE001  the user's own classes say how they are copied

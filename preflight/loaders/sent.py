@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -79,7 +80,8 @@ class Known(NamedTuple):
 def reads_of(thing: object, known: Known) -> tuple[Reads, ...]:
     """Say what a loader reads, where it says so itself."""
     made = where.defined(known.factory, known.root).at
-    found = reads(thing, known.name, made, Lines(made, known.root, own_sources(known.root)))
+    lines = Lines(made, known.root, functools.partial(own_sources, known.root))
+    found = reads(thing, known.name, made, lines)
     return () if found is None else (found,)
 
 

@@ -6,7 +6,7 @@ import ast
 import functools
 import linecache
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from preflight.objects.facts import Definition
@@ -27,11 +27,12 @@ class _Call(NamedTuple):
 class Lines:
     """The calls in the file of a loader's factory, and in the user's other files."""
 
-    def __init__(self, made: Definition, root: str, others: Sequence[str] = ()) -> None:
-        own = os.path.join(root, made.file) if made.file else ""
+    def __init__(
+        self, made: Definition, root: str, others: Callable[[], Sequence[str]] = tuple
+    ) -> None:
         self.root = root
-        self._line = made.line
-        self._files = tuple(dict.fromkeys(one for one in (own, *others) if os.path.isfile(one)))
+        self._made = made
+        self._others = others
 
     def of(self, *names: str, args: Sequence[Any] = (), given: str = "") -> Definition:
         """Give the line that calls one of these, or that gives an argument of this name.
@@ -58,6 +59,12 @@ class Lines:
         return Definition(file=name_of(call.file, self.root), line=call.line, line_text=text)
 
     @functools.cached_property
+    def _files(self) -> Sequence[str]:
+        """Name them; of most loaders no line is asked for."""
+        own = os.path.join(self.root, self._made.file) if self._made.file else ""
+        return [*dict.fromkeys(one for one in (own, *self._others()) if os.path.isfile(one))]
+
+    @functools.cached_property
     def _calls(self) -> list[_Call]:
         return [call for file in self._files for call in self._found(file)]
 
@@ -78,7 +85,7 @@ class Lines:
     def _factory(self, tree: ast.AST) -> tuple[int, int]:
         """Give the lines of the innermost function or class that begins where the factory does."""
         kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-        found = [n for n in ast.walk(tree) if isinstance(n, kinds) and n.lineno == self._line]
+        found = [n for n in ast.walk(tree) if isinstance(n, kinds) and n.lineno == self._made.line]
         return (found[0].lineno, found[0].end_lineno or found[0].lineno) if found else (0, -1)
 
 
