@@ -1,4 +1,7 @@
-"""The verdict on each of more than 60 loaders is what becomes of it in a plain script."""
+"""The verdict on each of more than 60 loaders is what becomes of it in a plain script.
+
+What is told of those whose epochs end as they should not is read here, too, word by word.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ import sys
 import tarfile
 import threading
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,6 +23,7 @@ import preflight
 from preflight.finding import Finding
 from preflight.findings.report import Report
 from preflight.session.progress import Watch
+from tests.asking import by_loader, of
 from tests.warming import copies
 
 pytestmark = pytest.mark.waits
@@ -26,6 +31,7 @@ pytestmark = pytest.mark.waits
 HERE = Path(__file__).parent
 FILES = ("cases.py", "epochs.py", "libraries.py", "streams.py", "plain.py")
 CHECKS = ["dataset-survival", "loader-contract", "loader-end", "loader-stuck"]
+OF_EPOCHS = ["loader-end", "loader-random", "loader-stuck"]
 
 # Of these, each has a run of its own, so that they wait side by side while all others share one.
 HANGING = [
@@ -38,9 +44,10 @@ SINGLE = (
     *("raises_here", "has_no_iterator", "is_empty", "drops_all", "train_and_val"),
     *("sound", "without_workers", "persistent", "ends_after_one", "only_samples"),
 )
+EPOCHS = ("epochs:bad", "epochs:sound")
 OTHERS = [
-    *(f"{module}:bad" for module in ("epochs", "libraries", "streams")),
-    *("epochs:sound", "libraries:few", "streams:sound"),
+    *(f"{module}:bad" for module in ("libraries", "streams")),
+    *("libraries:few", "streams:sound"),
     *(f"cases:{name}" for name in SINGLE),
 ]
 ENDLESS = "epochs:endless"
@@ -65,11 +72,41 @@ BUDGET = 2_400.0
 SCRIPT = 900.0
 
 
+# What is said of each of `epochs:bad`, and at which severity.
+BAD: Mapping[str, tuple[str, str]] = {
+    "spent": ("gives 10 batches in its first epoch, and none in its second", "error"),
+    "spent_by_persistent": ("gives 10 batches in its first epoch, and none in its", "error"),
+    "grows": ("gives 5 batches in its first epoch, and 10 in its second", "warning"),
+    "raises_again": ("raises at the begin of the second epoch: RuntimeError: the", "error"),
+    "raises_late": ("raises in a worker after 8 batches: ValueError: sample 33 is", "error"),
+    "all_from_each": ("gives each sample 2 times in an epoch, once from each", "warning"),
+    "all_from_each_of_three": ("gives each sample 3 times in an epoch, once from", "warning"),
+    "all_captions_from_each": ("gives each sample 2 times in an epoch", "warning"),
+    "all_augmented_from_each": ("gives each sample 2 times in an epoch, once from", "warning"),
+    "too_long": ("len() is 20, and 10 batches come", "warning"),
+    "too_short": ("len() is 5, and 10 batches come", "warning"),
+    "batch_sampler": ("len() is 20, and 10 batches come", "warning"),
+    "leaves_out": ("leaves out 4 of 40 samples", "warning"),
+    "lacks_some_in_each": ("leaves out 10 of 40 samples: its data set gives None for", "warning"),
+    "never_takes_some": ("never takes 20 of 40 samples, and takes others more than", "warning"),
+    "goes_on": ("len() is 4, and at least 16 batches come", "note"),
+}
+
+
 class Fate(NamedTuple):
     """What became of a loader."""
 
     how: str
     epochs: list[int]
+
+
+class Met(NamedTuple):
+    """What became of all of them, and what is told."""
+
+    fates: Mapping[str, Fate]
+    reports: Sequence[Report]
+    of_epochs: Mapping[str, Report]
+    """Those of two dicts of loaders, each in a run of its own."""
 
 
 def lay(folder: Path) -> Path:
@@ -93,7 +130,7 @@ def _nobody(_step: object) -> None:
 def plainly(folder: Path, fates: dict[str, Fate]) -> None:
     """Note what becomes of each in a script that knows nothing of preflight."""
     done = subprocess.run(
-        [sys.executable, "plain.py", *HANGING, *OTHERS, ENDLESS],
+        [sys.executable, "plain.py", *HANGING, *EPOCHS, *OTHERS, ENDLESS],
         cwd=folder,
         stdin=subprocess.PIPE,  # as what starts copies expects it
         capture_output=True,
@@ -106,7 +143,7 @@ def plainly(folder: Path, fates: dict[str, Fate]) -> None:
 
 
 @pytest.fixture(scope="module")
-def met(tmp_path_factory: pytest.TempPathFactory) -> tuple[Mapping[str, Fate], list[Report]]:
+def met(tmp_path_factory: pytest.TempPathFactory) -> Met:
     """Have all of them run by a script, and looked at by us, at the same time."""
     fates: dict[str, Fate] = {}
     reports: list[Report] = []
@@ -117,8 +154,9 @@ def met(tmp_path_factory: pytest.TempPathFactory) -> tuple[Mapping[str, Fate], l
         timeout: float,
         watch: Watch = _nobody,
         budget: float | None = None,
+        checks: Iterable[str] = CHECKS,
     ) -> Report:
-        given = {"select": CHECKS, "timeout": timeout, "watch": watch, "budget": budget}
+        given = {"select": checks, "timeout": timeout, "watch": watch, "budget": budget}
         return preflight.run(*words, folder=str(lay(tmp_path_factory.mktemp("ours"))), **given)
 
     def wait_beside(word: str) -> None:
@@ -145,11 +183,13 @@ def met(tmp_path_factory: pytest.TempPathFactory) -> tuple[Mapping[str, Fate], l
         threads.append(threading.Thread(target=plainly, args=(script, fates)))
         for thread in threads:
             thread.start()
+        checks = dict.fromkeys([*CHECKS, *OF_EPOCHS])
+        of_epochs = {word: look([word], PATIENCE, budget=BUDGET, checks=checks) for word in EPOCHS}
         reports.append(look(OTHERS, PATIENCE, budget=BUDGET))
         reports.append(look([ENDLESS], PATIENCE))
         for thread in threads:
             thread.join()
-    return fates, reports
+    return Met(fates, [*reports, *of_epochs.values()], of_epochs)
 
 
 def told_of(key: str, reports: Iterable[Report]) -> list[Finding]:
@@ -176,9 +216,9 @@ def agrees(fate: Fate, said: list[Finding]) -> bool:
 
 
 def test_more_than_sixty_loaders_are_held_against_a_script(
-    met: tuple[Mapping[str, Fate], list[Report]],
+    met: Met,
 ) -> None:
-    fates, reports = met
+    fates, reports, _ = met
     hows = {one.how.partition(" ")[0] for one in fates.values()}
     broken = [one for report in reports for check in report.checks for one in check.broken]
 
@@ -188,9 +228,9 @@ def test_more_than_sixty_loaders_are_held_against_a_script(
 
 
 def test_a_verdict_is_what_becomes_of_the_loader(
-    met: tuple[Mapping[str, Fate], list[Report]],
+    met: Met,
 ) -> None:
-    fates, reports = met
+    fates, reports, _ = met
     told = {key: told_of(key, reports) for key in fates}
     wrong = {
         key: (fate.how, [one.message for one in told[key]])
@@ -201,9 +241,9 @@ def test_a_verdict_is_what_becomes_of_the_loader(
     assert wrong == {}
 
 
-def test_as_many_batches_are_told_as_came(met: tuple[Mapping[str, Fate], list[Report]]) -> None:
+def test_as_many_batches_are_told_as_came(met: Met) -> None:
     """Of each epoch that ends, and of no other loader do epochs differ but of those that may."""
-    fates, reports = met
+    fates, reports, _ = met
     told = {
         str(one.evidence["loader"]): str(one.evidence["epochs"])
         for report in reports
@@ -218,3 +258,30 @@ def test_as_many_batches_are_told_as_came(met: tuple[Mapping[str, Fate], list[Re
         elif second and first < MOST:
             counts = [part.partition(" ")[0] for part in told[key].split(", ")]
             assert counts == [str(first), *map(str, second)][: len(counts)], key
+
+
+def of_epochs(report: Report) -> dict[str, list[Finding]]:
+    found = tuple(one for one in report.findings if one.check in OF_EPOCHS)
+    return by_loader(replace(report, findings=found))
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_an_epoch_that_does_not_end_as_it_should_is_told_once(name: str, met: Met) -> None:
+    message, severity = BAD[name]
+    (finding,) = of_epochs(met.of_epochs["epochs:bad"])[name]
+
+    assert finding.check == "loader-end"
+    assert finding.message.startswith(message)
+    assert finding.severity.word == severity
+
+
+def test_loaders_that_end_well_are_left_alone(met: Met) -> None:
+    report = met.of_epochs["epochs:sound"]
+    outcome = of(report, "loader-end")
+
+    assert by_loader(report) == {}
+    assert outcome.broken == ()
+    assert {one.reason for one in outcome.skipped} <= {
+        "its epoch has no length that is known before"
+    }
+    assert "past the end" in report.targets[0].text

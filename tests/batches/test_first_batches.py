@@ -213,7 +213,7 @@ def test_nothing_is_left_of_what_was_started(seen: tuple[Path, Report]) -> None:
 def test_workers_are_started_as_the_job_starts_them(
     method: str, copies: None, tmp_path: Path
 ) -> None:
-    report = look(tmp_path, "sound", start_method=method, timeout=60.0)
+    report = look(tmp_path, "sound", start_method=method, num_workers=1, timeout=60.0)
 
     assert found(report) == {}
     assert "drawn" in report.targets[0].text

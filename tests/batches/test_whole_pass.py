@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -20,26 +20,6 @@ pytestmark = pytest.mark.slow
 
 EPOCHS = Path(__file__).with_name("epochs.py")
 
-# What is said of each, and at which severity.
-BAD: Mapping[str, tuple[str, str]] = {
-    "spent": ("gives 10 batches in its first epoch, and none in its second", "error"),
-    "spent_by_persistent": ("gives 10 batches in its first epoch, and none in its", "error"),
-    "grows": ("gives 5 batches in its first epoch, and 10 in its second", "warning"),
-    "raises_again": ("raises at the begin of the second epoch: RuntimeError: the", "error"),
-    "raises_late": ("raises in a worker after 8 batches: ValueError: sample 33 is", "error"),
-    "all_from_each": ("gives each sample 2 times in an epoch, once from each", "warning"),
-    "all_from_each_of_three": ("gives each sample 3 times in an epoch, once from", "warning"),
-    "all_captions_from_each": ("gives each sample 2 times in an epoch", "warning"),
-    "all_augmented_from_each": ("gives each sample 2 times in an epoch, once from", "warning"),
-    "too_long": ("len() is 20, and 10 batches come", "warning"),
-    "too_short": ("len() is 5, and 10 batches come", "warning"),
-    "batch_sampler": ("len() is 20, and 10 batches come", "warning"),
-    "leaves_out": ("leaves out 4 of 40 samples", "warning"),
-    "lacks_some_in_each": ("leaves out 10 of 40 samples: its data set gives None for", "warning"),
-    "never_takes_some": ("never takes 20 of 40 samples, and takes others more than", "warning"),
-    "goes_on": ("len() is 4, and at least 16 batches come", "note"),
-}
-
 
 def look(folder: Path, name: str, **flags: Any) -> Report:
     shutil.copy(EPOCHS, folder / "epochs.py")
@@ -53,30 +33,6 @@ def seen(copies: None, tmp_path_factory: pytest.TempPathFactory) -> Callable[[st
     return cache(  # a busy machine has time, too
         lambda name: look(tmp_path_factory.mktemp(name), name, budget=160.0)
     )
-
-
-@pytest.mark.parametrize("name", BAD)
-def test_an_epoch_that_does_not_end_as_it_should_is_told_once(
-    name: str, seen: Callable[[str], Report]
-) -> None:
-    message, severity = BAD[name]
-    (finding,) = by_loader(seen("bad"))[name]
-
-    assert finding.check == "loader-end"
-    assert finding.message.startswith(message)
-    assert finding.severity.word == severity
-
-
-def test_loaders_that_end_well_are_left_alone(seen: Callable[[str], Report]) -> None:
-    report = seen("sound")
-    outcome = of(report, "loader-end")
-
-    assert by_loader(report) == {}
-    assert outcome.broken == ()
-    assert {one.reason for one in outcome.skipped} <= {
-        "its epoch has no length that is known before"
-    }
-    assert "past the end" in report.targets[0].text
 
 
 RECORDING = """

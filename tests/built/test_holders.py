@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 import runpy
 from collections.abc import Callable
 from pathlib import Path
@@ -13,8 +14,9 @@ import preflight
 from preflight.findings.report import Report
 from preflight.loaders import sent
 from preflight.session.run import UsageError
+from preflight.values.names import counted
 
-pytestmark = pytest.mark.usefixtures("at_hand")
+pytestmark = pytest.mark.usefixtures("copies")
 
 # As the packages have them: Lightning, transformers, timm, accelerate.
 SOURCE = """
@@ -165,6 +167,7 @@ LOADERS = {
     "wrapped": [".base_dataloader"],
     "cycled": [".loader"],
 }
+PARTS = [f"train:{name}{part}" for name, parts in LOADERS.items() for part in parts]
 
 
 @pytest.fixture(scope="module")
@@ -180,10 +183,23 @@ def seen(folder: Path) -> Callable[[str], Report]:
     return functools.cache(lambda word: preflight.run(word, folder=str(folder)))
 
 
-def loaders_in(report: Report) -> list[str]:
-    """Name the loaders that were looked at: each has a collate function that cannot be sent."""
+@pytest.fixture(scope="module")
+def held(copies: None, folder: Path) -> Report:
+    """Look at all that holds loaders, in one run."""
+    return preflight.run(*(f"train:{name}" for name in LOADERS), folder=str(folder))
+
+
+@pytest.fixture(scope="module")
+def typed(copies: None, folder: Path) -> Report:
+    """Look at what is found in each, by its own name, in one run."""
+    return preflight.run(*PARTS, folder=str(folder), select=["loader-start-method"])
+
+
+def loaders_in(report: Report, word: str) -> list[str]:
+    """Name the loaders looked at for a word: each has a collate function that cannot be sent."""
     found = [one for one in report.findings if one.check == "loader-start-method"]
-    return sorted(str((one.evidence or {})["loader"]) for one in found)
+    names = sorted(str((one.evidence or {})["loader"]) for one in found)
+    return [one for one in names if re.match(re.escape(word) + r"(?!\w)", one)]
 
 
 def number_of_loaders(report: Report) -> tuple[int, int]:
@@ -194,19 +210,22 @@ def number_of_loaders(report: Report) -> tuple[int, int]:
 
 
 @pytest.mark.parametrize("name", LOADERS)
-def test_each_loader_in_it_is_looked_at(name: str, seen: Callable[[str], Report]) -> None:
-    report = seen(f"train:{name}")
+def test_each_loader_in_it_is_looked_at(name: str, held: Report) -> None:
+    number = len(LOADERS[name])
+    (target,) = (one for one in held.targets if one.word == f"train:{name}")
 
-    assert loaders_in(report) == [f"train:{name}{part}" for part in LOADERS[name]]
-    assert report.verdict == "go"
-    assert number_of_loaders(report) == (len(LOADERS[name]),) * 2
+    assert loaders_in(held, f"train:{name}") == [f"train:{name}{part}" for part in LOADERS[name]]
+    assert target.text == (
+        f"{counted(number, 'worker')}, {4 * number} samples in {4 * number} batches, past the end"
+    )
+    assert held.verdict == "go"
+    assert number_of_loaders(held) == (len(PARTS),) * 2
 
 
-@pytest.mark.parametrize(
-    "word", [f"train:{name}{part}" for name, parts in LOADERS.items() for part in parts]
-)
-def test_the_name_of_each_can_be_typed(word: str, seen: Callable[[str], Report]) -> None:
-    assert loaders_in(seen(word)) == [word]
+@pytest.mark.parametrize("word", PARTS)
+def test_the_name_of_each_can_be_typed(word: str, typed: Report) -> None:
+    assert loaders_in(typed, word) == [word]
+    assert number_of_loaders(typed) == (len(PARTS),) * 2
 
 
 def test_what_asks_its_trainer_is_no_fault(seen: Callable[[str], Report]) -> None:
@@ -228,8 +247,9 @@ def test_a_generator_that_makes_its_loader_is_begun_and_taken_apart(
 ) -> None:
     report = seen("train:batches")
 
-    assert loaders_in(report) == ["train:batches.loader"]
-    assert loaders_in(seen("train:batches.loader")) == ["train:batches.loader"]
+    assert loaders_in(report, "train:batches") == ["train:batches.loader"]
+    word = "train:batches.loader"
+    assert loaders_in(seen(word), word) == [word]
 
 
 def test_a_loader_whose_workers_are_at_work_already_keeps_them(

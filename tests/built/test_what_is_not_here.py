@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
 import preflight
+from preflight.findings.finding import Finding
 from preflight.findings.report import Broken, Report
 from preflight.session.run import UsageError
 
-pytestmark = pytest.mark.usefixtures("at_hand")
+pytestmark = pytest.mark.usefixtures("copies")
 
 LOADER = "from torch.utils.data import DataLoader\n"
 LOADS = "    return DataLoader([1, 2])\n"
@@ -123,28 +126,64 @@ def broken(report: Report) -> list[Broken]:
     return list(dict.fromkeys(one for outcome in report.checks for one in outcome.broken))
 
 
+HEAD = f"import os, torch, torch.distributed\n{LOADER}"
+
+
+def body_of(line: str) -> str:
+    return f"    {line}\n{LOADS}"
+
+
 def factory(line: str) -> str:
-    return f"import os, torch, torch.distributed\n{LOADER}def make():\n    {line}\n{LOADS}"
+    return f"{HEAD}def make():\n{body_of(line)}"
+
+
+def look_at_each(
+    folder: Path, bodies: Iterable[str], head: str = HEAD, **options: object
+) -> Report:
+    """Look at functions of one module, `make_0` and so on, in one run."""
+    made = [f"def make_{number}():\n{body}" for number, body in enumerate(bodies)]
+    (folder / "train.py").write_text(head + "".join(made), encoding="utf-8")
+    words = (f"train:make_{number}" for number in range(len(made)))
+    return preflight.run(*words, folder=str(folder), **options)
+
+
+class Each(NamedTuple):
+    """What became of the cases of a table, which are looked at in one run."""
+
+    cases: Mapping[str, object]
+    report: Report
+
+    def word(self, name: str) -> str:
+        """Give the word of a case."""
+        return f"train:make_{[*self.cases].index(name)}"
+
+    def found(self, name: str) -> list[Finding]:
+        """Give what was found of a case."""
+        return [one for one in self.report.findings if one.at.name == self.word(name)]
+
+    def broken(self, name: str) -> list[Broken]:
+        """Give why a case could not be looked at."""
+        return [one for one in broken(self.report) if one.at.name == self.word(name)]
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("needs")
+def needs(copies: None, tmp_path_factory: pytest.TempPathFactory) -> Each:
+    bodies = [body_of(line) for line, *_ in NEEDS.values()]
+    select = ["target-unbuildable", "loader-"]
+    return Each(NEEDS, look_at_each(tmp_path_factory.mktemp("needs"), bodies, select=select))
 
 
 @pytest.mark.parametrize("name", NEEDS)
-def test_what_is_not_here_is_no_line_to_mend(name: str, tmp_path: Path) -> None:
-    line, needs, helps = NEEDS[name]
+def test_what_is_not_here_is_no_line_to_mend(name: str, needs: Each) -> None:
+    _, lack, helps = NEEDS[name]
 
-    report = look(tmp_path, factory(line), select=["target-unbuildable", "loader-"])
-
-    assert report.verdict == "cannot-judge"
-    assert report.findings == ()
-    (one,) = broken(report)
-    assert one.error.startswith(needs)
+    assert needs.report.verdict == "cannot-judge"
+    assert needs.report.findings == ()
+    (one,) = needs.broken(name)
+    assert one.error.startswith(lack)
     assert re.search(r"train\.py:\d+$", one.error)
     assert helps in (one.fix or "")
-    assert "Mend this line" not in str(report)
+    assert "Mend this line" not in str(needs.report)
 
 
 @pytest.mark.parametrize(
@@ -204,24 +243,30 @@ OWN_IMPORTS = {
 }
 
 
+@pytest.fixture(scope="module")
+def own_imports(copies: None, tmp_path_factory: pytest.TempPathFactory) -> Each:
+    folder = tmp_path_factory.mktemp("imports")
+    (folder / "utils.py").write_text("")
+    (folder / "circle.py").write_text("import knot\nlate = 1\n")
+    (folder / "knot.py").write_text("from circle import late\n")
+    (folder / "own").mkdir()
+    (folder / "src" / "own").mkdir(parents=True)
+    (folder / "src" / "own" / "deep.py").write_text("")
+    bodies = [body_of(line) for line, _ in OWN_IMPORTS.values()]
+    return Each(OWN_IMPORTS, look_at_each(folder, bodies))
+
+
 @pytest.mark.parametrize("name", OWN_IMPORTS)
-def test_an_import_that_finds_nothing_is_told_what_to_import(name: str, tmp_path: Path) -> None:
+def test_an_import_that_finds_nothing_is_told_what_to_import(name: str, own_imports: Each) -> None:
     """Or where that should lie: the line itself is seldom what is wrong."""
-    line, helps = OWN_IMPORTS[name]
-    (tmp_path / "utils.py").write_text("")
-    (tmp_path / "circle.py").write_text("import knot\nlate = 1\n")
-    (tmp_path / "knot.py").write_text("from circle import late\n")
-    (tmp_path / "own").mkdir()
-    (tmp_path / "src" / "own").mkdir(parents=True)
-    (tmp_path / "src" / "own" / "deep.py").write_text("")
+    _, helps = OWN_IMPORTS[name]
 
-    report = look(tmp_path, factory(line))
-
-    assert report.verdict == "no-go"
-    (finding,) = report.findings
+    assert own_imports.report.verdict == "no-go"
+    assert own_imports.broken(name) == []
+    (finding,) = own_imports.found(name)
     assert finding.check == "target-unbuildable"
     assert helps in (finding.fix or "")
-    assert "Mend this line" not in str(report)
+    assert "Mend this line" not in str(own_imports.report)
 
 
 def test_a_module_of_the_job_that_is_not_on_the_path_is_no_package_to_install(
@@ -247,17 +292,22 @@ OWN_FAULTS = {
 }
 
 
+@pytest.fixture(scope="module")
+def own_faults(copies: None, tmp_path_factory: pytest.TempPathFactory) -> Each:
+    folder = tmp_path_factory.mktemp("faults")
+    (folder / "utils.py").write_text("")
+    (folder / "own").mkdir()
+    return Each(OWN_FAULTS, look_at_each(folder, map(body_of, OWN_FAULTS.values())))
+
+
 @pytest.mark.parametrize("name", OWN_FAULTS)
-def test_a_fault_of_the_users_own_stays_one(name: str, tmp_path: Path) -> None:
+def test_a_fault_of_the_users_own_stays_one(name: str, own_faults: Each) -> None:
     """Also with the words of a GPU or of a launcher in it."""
-    (tmp_path / "utils.py").write_text("")
-    (tmp_path / "own").mkdir()
-
-    report = look(tmp_path, factory(OWN_FAULTS[name]))
-
-    assert report.verdict == "no-go"
-    assert [one.check for one in report.findings] == ["target-unbuildable"]
-    assert (report.findings[0].fix or "").startswith("Mend this line")
+    assert own_faults.report.verdict == "no-go"
+    assert own_faults.broken(name) == []
+    (finding,) = own_faults.found(name)
+    assert finding.check == "target-unbuildable"
+    assert (finding.fix or "").startswith("Mend this line")
 
 
 def test_a_module_that_is_not_there_was_typed_wrong(tmp_path: Path) -> None:
@@ -332,24 +382,34 @@ GPUS = {
     "as its driver says": "raise RuntimeError('Found no NVIDIA driver on your system.')",
 }
 
+OF_ANY = [name for name, line in GPUS.items() if "torch.accelerator" in line]
+
+
+@pytest.fixture(scope="module")
+def gpus(copies: None, tmp_path_factory: pytest.TempPathFactory) -> Each:
+    import torch
+
+    has = {n: line for n, line in GPUS.items() if hasattr(torch, "accelerator") or n not in OF_ANY}
+    bodies = [
+        f"    {line}\n" if line.startswith(("assert", "raise")) else f"    return {line}\n"
+        for line in has.values()
+    ]
+    return Each(has, look_at_each(tmp_path_factory.mktemp("gpus"), bodies, NO_GPU))
+
 
 @pytest.mark.parametrize("name", GPUS)
 def test_a_gpu_that_is_not_here_is_this_machines_where_the_job_runs_here(
-    name: str, tmp_path: Path
+    name: str, gpus: Each
 ) -> None:
-    if "torch.accelerator" in GPUS[name]:
+    if name in OF_ANY:
         pytest.importorskip("torch.accelerator", reason="this torch knows of no accelerators")
-    report = look(
-        tmp_path,
-        f"{NO_GPU}def make():\n    return {GPUS[name]}\n".replace(
-            "return assert", "assert"
-        ).replace("return raise", "raise"),
-    )
 
-    (finding,) = report.findings
+    assert gpus.broken(name) == []
+    (finding,) = gpus.found(name)
     assert finding.check == "gpu-unusable"
-    assert str(finding.at).startswith("train.py:5")
-    assert report.verdict_by == {"job": "go", "machine": "no-go"}
+    line = 5 + 2 * [*gpus.cases].index(name)
+    assert str(finding.at).startswith(f"train.py:{line}")
+    assert gpus.report.verdict_by == {"job": "go", "machine": "no-go"}
     assert "--elsewhere" in (finding.workaround or "")
 
 

@@ -54,7 +54,7 @@ class Unequal:
 
 LOOK = """
 import json, sys
-sys.path.insert(0, {root!r})
+import preflight.processes.child; sys.path.pop(0)
 from preflight.values.wire import to_wire
 from preflight.loaders.travel import travel
 from preflight.loaders.sent import Known
@@ -63,31 +63,34 @@ import psutil
 sys.path[:1] = [{folder!r}]
 import job
 
-if __name__ == "__main__":
-    loader = DataLoader = job.make()
-    around = Surroundings(timeout={timeout}, alive=lambda: None, path=sys.path[:], files={{}})
-    sent, loaded = travel(loader, Known("loader", {folder!r}, start_method="spawn"), around)
-    if "torch_template" in sys.modules:
-        sys.modules["torch_template"].Template.ours.end()
-    left = [one.cmdline() for one in psutil.Process().children(recursive=True)]
-    left = [one for one in left if not hasattr(job, "kept") or "resource_tracker" not in one[-1]]
-    print("FACTS" + json.dumps({{"loaded": to_wire(loaded), "left": left}}))
+loader = DataLoader = job.make()
+around = Surroundings(timeout={timeout}, alive=lambda: None, path=sys.path[:], files={{}})
+sent, loaded = travel(loader, Known("loader", {folder!r}, start_method="spawn"), around)
+if "torch_template" in sys.modules:
+    sys.modules["torch_template"].Template.ours.end()
+left = [one.cmdline() for one in psutil.Process().children(recursive=True)]
+left = [one for one in left if not hasattr(job, "kept") or "resource_tracker" not in one[-1]]
+print("FACTS" + json.dumps({{"loaded": to_wire(loaded), "left": left}}))
 """
 
 
 def look(folder: Path, code: str, *, timeout: float = 60, fresh: bool = False) -> Loaded:
-    """Look in a process of its own at the loader that `make` gives; nothing is left over.
+    """Look at the loader that `make` gives, in a process as a run has one; nothing is left over.
 
     Where `fresh`, each worker imports torch itself.
     """
     (folder / "job.py").write_text(NUMBERS + TOP + textwrap.dedent(code), encoding="utf-8")
-    text = LOOK.format(root=str(ROOT), folder=str(folder), timeout=timeout)
-    (folder / "look.py").write_text(text, encoding="utf-8")
+    text = LOOK.format(folder=str(folder), timeout=timeout)
     with pytest.MonkeyPatch.context() as patch:
         if not fresh:
             start_copies(patch)
         done = subprocess.run(
-            [sys.executable, "look.py"], cwd=folder, capture_output=True, text=True, check=False
+            [sys.executable, "-c", text],
+            cwd=folder,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            capture_output=True,
+            text=True,
+            check=False,
         )
     assert done.returncode == 0, done.stderr
     facts = json.loads(done.stdout.partition("FACTS")[2])
