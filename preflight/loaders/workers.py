@@ -95,13 +95,13 @@ class Worker:
         self._feeder.start()
 
     def _feed(self) -> None:
+        is_taken = True
         while (message := self._outbox.get()) is not None:
             try:
-                self.channel.send_bytes(message)
+                if is_taken:
+                    self.channel.send_bytes(message)
             except (OSError, TypeError):  # it is gone, or was closed by us while it took nothing
-                break
-        while self._outbox.get() is not None:
-            pass
+                is_taken = False
 
     def post(self, message: bytes) -> None:
         """Send a message, unless the worker is lost; it is late where it takes none for long."""
