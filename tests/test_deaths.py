@@ -16,7 +16,7 @@ import pytest
 
 import preflight
 from preflight.findings.report import Report
-from tests.children import readers
+from tests.children import HEED_INTERRUPTS, readers
 from tests.conftest import ROOT, START
 
 pytestmark = [
@@ -318,22 +318,14 @@ def test_ten_megabytes_of_prints_reach_only_stderr(tmp_path: Path) -> None:
     assert b"from a shell" in err
 
 
-def begin(
-    folder: Path, *words: str, interrupted: bool = False, **env: str
-) -> subprocess.Popen[bytes]:
+def begin(folder: Path, *words: str, **env: str) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
-        [sys.executable, "-c", START, "run", *words],
+        [sys.executable, "-c", HEED_INTERRUPTS + START, "run", *words],
         cwd=folder,
         env={**os.environ, "PYTHONPATH": str(ROOT), **env},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        # Whoever runs the tests in the background, or under nohup, has it ignored.
-        preexec_fn=_heed_interrupts if interrupted else None,  # noqa: PLW1509
     )
-
-
-def _heed_interrupts() -> None:
-    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGINT], ids=["kill -9", "Ctrl-C"])
@@ -348,8 +340,7 @@ def test_when_preflight_is_ended_nothing_of_it_is_left(tmp_path: Path, end: sign
         encoding="utf-8",
     )
     mark = f"mark-{tmp_path.name}-{time.monotonic_ns()}"
-    words = ("loader=train:make", "--format", "json")
-    process = begin(tmp_path, *words, interrupted=end is signal.SIGINT, PREFLIGHT_TEST_MARK=mark)
+    process = begin(tmp_path, "loader=train:make", "--format", "json", PREFLIGHT_TEST_MARK=mark)
     while not (tmp_path / "begun").exists():
         assert process.poll() is None
         time.sleep(0.02)
