@@ -9,6 +9,12 @@ import psutil
 
 from preflight.processes.spawn import MARK
 
+HEED_INTERRUPTS = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+"""What begins the code of a process, as Python itself does where interrupts are not ignored.
+
+Whoever runs the tests in the background, or under nohup, has them ignored.
+"""
+
 
 def opened_by(process: psutil.Process) -> set[str]:
     """Give the paths that a process has open; none of one that has ended."""

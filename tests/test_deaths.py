@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import signal
@@ -9,6 +10,7 @@ import subprocess
 import sys
 import time
 import zipfile
+from collections.abc import Iterable
 from pathlib import Path
 
 import psutil
@@ -16,8 +18,9 @@ import pytest
 
 import preflight
 from preflight.findings.report import Report
-from tests.children import readers
+from tests.children import HEED_INTERRUPTS, readers
 from tests.conftest import ROOT, START
+from tests.warming import copies
 
 pytestmark = [
     pytest.mark.skipif(
@@ -30,10 +33,14 @@ pytestmark = [
 def look(folder: Path, source: str, *, timeout: float = 60.0) -> Report:
     """Look at `train:make`, of this source, and hold that nothing of it is left running."""
     (folder / "train.py").write_text(source, encoding="utf-8")
+    return looked(folder, "loader=train:make", timeout=timeout)
+
+
+def looked(folder: Path, *words: str, timeout: float = 60.0) -> Report:
     mark = f"mark-{folder.name}-{time.monotonic_ns()}"
     os.environ["PREFLIGHT_TEST_MARK"] = mark
     try:
-        report = preflight.run("loader=train:make", folder=str(folder), timeout=timeout)
+        report = preflight.run(*words, folder=str(folder), timeout=timeout)
     finally:
         del os.environ["PREFLIGHT_TEST_MARK"]
     assert marked(mark) == []
@@ -68,30 +75,46 @@ def broken(report: Report) -> list[str]:
 LOADER = "from torch.utils.data import DataLoader\n"
 
 
-@pytest.mark.parametrize(
-    ("body", "said"),
-    [
-        ("os.kill(os.getpid(), signal.SIGKILL)", "was killed by SIGKILL"),
-        ("os.kill(os.getpid(), signal.SIGSEGV)", "was killed by SIGSEGV"),
-        ("os.abort()", "was killed by SIGABRT"),
-        ("os._exit(0)", "ended by itself with exit status 0"),
-        ("os._exit(7)", "ended by itself with exit status 7"),
-    ],
-    ids=["SIGKILL", "SIGSEGV", "abort", "a silent exit", "an exit with a status"],
-)
-@pytest.mark.parametrize("place", ["while imported", "while called"])
-def test_a_death_is_told_by_name(tmp_path: Path, body: str, said: str, place: str) -> None:
+PLACES = ("while imported", "while called")
+DEATHS = {
+    "SIGKILL": ("os.kill(os.getpid(), signal.SIGKILL)", "was killed by SIGKILL"),
+    "SIGSEGV": ("os.kill(os.getpid(), signal.SIGSEGV)", "was killed by SIGSEGV"),
+    "abort": ("os.abort()", "was killed by SIGABRT"),
+    "a silent exit": ("os._exit(0)", "ended by itself with exit status 0"),
+    "an exit with a status": ("os._exit(7)", "ended by itself with exit status 7"),
+}
+
+
+def of_each(folder: Path, leaving: Iterable[str]) -> Report:
+    """Look at modules `a_0`, `a_1`, …: of each way to leave, while imported and while called."""
+    words = []
+    for number, (body, place) in enumerate(itertools.product(leaving, PLACES)):
+        at_import = body if place == "while imported" else "pass"
+        in_call = body if place == "while called" else "return None"
+        source = f"import os, signal, sys\n{at_import}\ndef make():\n    {in_call}\n"
+        (folder / f"a_{number}.py").write_text(source, encoding="utf-8")
+        words.append(f"loader=a_{number}:make")
+    with copies():
+        return looked(folder, *words)
+
+
+@pytest.fixture(scope="module")
+def dead(tmp_path_factory: pytest.TempPathFactory) -> Report:
+    return of_each(tmp_path_factory.mktemp("dead"), [body for body, _ in DEATHS.values()])
+
+
+@pytest.mark.parametrize("death", DEATHS)
+@pytest.mark.parametrize("place", PLACES)
+def test_a_death_is_told_by_name(dead: Report, death: str, place: str) -> None:
     """It is no verdict about the job: CANNOT JUDGE."""
-    at_import = body if place == "while imported" else "pass"
-    in_call = body if place == "while called" else "return None"
-    source = f"import os, signal\n{at_import}\ndef make():\n    {in_call}\n"
+    module = f"a_{2 * [*DEATHS].index(death) + PLACES.index(place)}"
 
-    report = look(tmp_path, source)
+    told = [one for check in dead.checks for one in check.broken]
+    (error,) = {one.error for one in told if one.at.name == f"{module}:make"}
 
-    assert report.verdict == "cannot-judge"
-    assert len(broken(report)) == 1
-    assert said in broken(report)[0]
-    assert ("import train" if place == "while imported" else "call make") in broken(report)[0]
+    assert (dead.verdict, dead.findings) == ("cannot-judge", ())
+    assert DEATHS[death][1] in error
+    assert (f"import {module}" if place == "while imported" else "call make") in error
 
 
 CRASHING = (
@@ -280,19 +303,24 @@ def test_threads_do_not_keep_it(tmp_path: Path) -> None:
     assert look(tmp_path, source).verdict == "go"
 
 
-@pytest.mark.parametrize("status", ["", "0", "3"], ids=["nothing", "zero", "a number"])
-@pytest.mark.parametrize("place", ["while imported", "while called"])
-def test_a_call_of_exit_is_the_users(tmp_path: Path, status: str, place: str) -> None:
+STATUSES = {"nothing": "", "zero": "0", "a number": "3"}
+
+
+@pytest.fixture(scope="module")
+def left(tmp_path_factory: pytest.TempPathFactory) -> Report:
+    ways = [f"sys.exit({one})" for one in STATUSES.values()]
+    return of_each(tmp_path_factory.mktemp("left"), ways)
+
+
+@pytest.mark.parametrize("status", STATUSES)
+@pytest.mark.parametrize("place", PLACES)
+def test_a_call_of_exit_is_the_users(left: Report, status: str, place: str) -> None:
     """`sys.exit` in a factory stops the job as well: a finding, with the line."""
-    leave = f"sys.exit({status})"
-    body = f"import sys\n{leave if place == 'while imported' else ''}\ndef make():\n    {leave}\n"
+    file = f"a_{2 * [*STATUSES].index(status) + PLACES.index(place)}.py"
 
-    report = look(tmp_path, body)
-
-    assert report.verdict == "no-go"
-    (finding,) = report.findings
+    assert left.verdict == "no-go"
+    (finding,) = (one for one in left.findings if one.at.file == file)
     assert finding.check == "target-unbuildable"
-    assert finding.at.file == "train.py"
     assert finding.at.line == (2 if place == "while imported" else 4)
     assert "SystemExit" in finding.message
 
@@ -318,22 +346,14 @@ def test_ten_megabytes_of_prints_reach_only_stderr(tmp_path: Path) -> None:
     assert b"from a shell" in err
 
 
-def begin(
-    folder: Path, *words: str, interrupted: bool = False, **env: str
-) -> subprocess.Popen[bytes]:
+def begin(folder: Path, *words: str, **env: str) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
-        [sys.executable, "-c", START, "run", *words],
+        [sys.executable, "-c", HEED_INTERRUPTS + START, "run", *words],
         cwd=folder,
         env={**os.environ, "PYTHONPATH": str(ROOT), **env},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        # Whoever runs the tests in the background, or under nohup, has it ignored.
-        preexec_fn=_heed_interrupts if interrupted else None,  # noqa: PLW1509
     )
-
-
-def _heed_interrupts() -> None:
-    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGINT], ids=["kill -9", "Ctrl-C"])
@@ -348,8 +368,7 @@ def test_when_preflight_is_ended_nothing_of_it_is_left(tmp_path: Path, end: sign
         encoding="utf-8",
     )
     mark = f"mark-{tmp_path.name}-{time.monotonic_ns()}"
-    words = ("loader=train:make", "--format", "json")
-    process = begin(tmp_path, *words, interrupted=end is signal.SIGINT, PREFLIGHT_TEST_MARK=mark)
+    process = begin(tmp_path, "loader=train:make", "--format", "json", PREFLIGHT_TEST_MARK=mark)
     while not (tmp_path / "begun").exists():
         assert process.poll() is None
         time.sleep(0.02)

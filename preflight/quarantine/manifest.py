@@ -118,7 +118,8 @@ def read(folder: str) -> list[Entry]:
         if head["schema"] != SCHEMA:
             raise ManifestError(f"{path} is of another version of preflight")
         entries = [Entry(**one) for one in lines]
-        odd = next((one for one in entries if not _is_sound(folder, one)), None)
+        real = os.path.realpath(folder)
+        odd = next((one for one in entries if not _is_sound(real, one)), None)
     except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         if isinstance(error, ManifestError):
             raise
@@ -129,10 +130,13 @@ def read(folder: str) -> list[Entry]:
 
 
 def _is_sound(folder: str, entry: Entry) -> bool:
-    """Whether an entry names a file of the quarantine, and a place that has one meaning."""
+    """Whether an entry names a file of the quarantine, and a place that has one meaning.
+
+    The folder's path leads over no links.
+    """
     parts = entry.to.split("/")
     target = os.path.realpath(os.path.dirname(os.path.join(folder, *parts)))
-    inside = os.path.join(os.path.realpath(folder), "")
+    inside = os.path.join(folder, "")
     return (
         parts[0] in (_INSIDE, _OUTSIDE)
         and os.path.join(target, "").startswith(inside)

@@ -161,9 +161,12 @@ def _holds_entries(names: list[str]) -> bool:
 
 
 def _first_below(folder: str, place: str) -> str:
-    """Give the folder directly below this one that a place lies in; at its top, itself."""
-    below = os.path.relpath(place, folder)
-    return folder if below == os.curdir else os.path.join(folder, below.split(os.sep)[0])
+    """Give the folder directly below this one that a place of its walk lies in; at its top, itself.
+
+    A path can be long, and there are as many.
+    """
+    below = place[len(folder) :].lstrip(os.sep).partition(os.sep)[0]
+    return os.path.join(folder, below) if below else folder
 
 
 def _from_below(folder: str, place: str) -> Iterator[str]:

@@ -237,7 +237,7 @@ def _unread_of(
     place: str, files: Sequence[str], spelled: Iterable[str], top: str, found: _Reading
 ) -> Iterator[str]:
     """Give the files of one folder that no reader would read, wherever the folder was named."""
-    if any(_FOLDERS.fullmatch(one) for one in os.path.relpath(place, top).split(os.sep)):
+    if not files or any(map(_FOLDERS.fullmatch, os.path.relpath(place, top).split(os.sep))):
         return
     suffixes = {one.lower() for one in spelled}
     imaged = not suffixes.isdisjoint(IMAGE_SUFFIXES)

@@ -32,10 +32,10 @@ class Shadow(NamedTuple):
 def shadowed(spec: Spec, root: str, patience: float) -> Shadow | None:
     """Say what keeps torch from being imported by a script in the job's own folder.
 
-    Torch is imported here already. Where files bear the name of what came along, it is imported
-    once more by a process that looks into the folder first, and what happens there is what counts:
-    many names do no harm. Of a file in another folder nobody knows where the script lies that
-    imports it.
+    Torch is imported here already. Where files bear the name of what came along, and are not what
+    came along, it is imported once more by a process that looks into the folder first, and what
+    happens there is what counts: many names do no harm. Of a file in another folder nobody knows
+    where the script lies that imports it.
     """
     folder = os.path.dirname(os.path.abspath(spec.file)) if spec.file else os.getcwd()
     if os.path.realpath(folder) != os.path.realpath(root):
@@ -44,7 +44,8 @@ def shadowed(spec: Spec, root: str, patience: float) -> Shadow | None:
     folders = [folder, *(os.path.abspath(one) for one in named if one)]
     files = {one: _file_of(one, folders) for one in _came_with_torch()}
     own = os.path.abspath(spec.file) if spec.file else None  # which may be loaded by its path
-    rivals = {one: file for one, file in files.items() if file and file != own}
+    harmless = {own, *_came_with_torch().values()}
+    rivals = {one: file for one, file in files.items() if file and file not in harmless}
     lines = _said_without_torch(folder, patience) if rivals else ()
     for line in reversed(lines):
         for module, file in rivals.items():
@@ -54,10 +55,13 @@ def shadowed(spec: Spec, root: str, patience: float) -> Shadow | None:
 
 
 @functools.cache
-def _came_with_torch() -> tuple[str, ...]:
-    """Name what is loaded when the first target is looked at: later ones find the user's, too."""
-    loaded = {name.partition(".")[0] for name in sys.modules}
-    return tuple(sorted(loaded - {"preflight", "__main__"}))
+def _came_with_torch() -> dict[str, str | None]:
+    """Name what is loaded when the first target is looked at: later ones find the user's, too.
+
+    With each its file, such as a `sitecustomize.py` that Python itself has run.
+    """
+    tops = {one.partition(".")[0] for one in sys.modules} - {"preflight", "__main__"}
+    return {one: getattr(sys.modules.get(one), "__file__", None) for one in sorted(tops)}
 
 
 @functools.cache

@@ -119,6 +119,7 @@ def test_other_damage_is_left_as_it_is(top: Path) -> None:
     assert told(top / "gone.tar") == shard()
 
 
+@pytest.mark.usefixtures("at_hand")
 def test_a_whole_run_tells_what_was_not_fetched(top: Path) -> None:
     """Shards, images and cached files, in the work tree and in a copy of it; and a second time."""
     for name in ("data/raw/a.jpg", "data/raw/a.pt"):

@@ -21,6 +21,7 @@ from preflight.loaders import workers
 from preflight.scripts.failing import has_failed
 from preflight.scripts.watch import TOLD, Watch
 from preflight.values.own_files import PACKAGE
+from tests.warming import copies
 
 pytestmark = pytest.mark.usefixtures("at_hand")
 
@@ -197,6 +198,8 @@ def test_a_failure_among_calls_of_torch_is_ours(
 def test_a_failure_in_another_child_is_ours(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: str, word: str
 ) -> None:
+    # As all copies have it: no rank is made anew for the sake of another one.
+    monkeypatch.setenv("PYTHONHASHSEED", "2")
     is_told_as_ours(look(tmp_path, monkeypatch, fault, LOADER, word, world_size=2))
 
 
@@ -214,17 +217,26 @@ JOBS = {
 }
 
 
-@pytest.mark.parametrize(("line", "error"), JOBS.values(), ids=list(JOBS))
-def test_what_the_job_raises_through_lines_of_ours_is_its_own(
-    tmp_path: Path, line: str, error: str
-) -> None:
+@pytest.fixture(scope="module")
+def jobs(tmp_path_factory: pytest.TempPathFactory) -> Report:
+    """Have each job run, by one command."""
+    folder = tmp_path_factory.mktemp("jobs")
+    words = []
+    for number, (line, _) in enumerate(JOBS.values()):
+        (folder / f"job{number}.py").write_text(f"import os, subprocess, sys\n\n{line}\n")
+        words.append(f"script=job{number}.py")
+    with copies():
+        return preflight.run(*words, folder=str(folder), elsewhere=True, no_ledger=True)
+
+
+@pytest.mark.parametrize("job", JOBS)
+def test_what_the_job_raises_through_lines_of_ours_is_its_own(job: str, jobs: Report) -> None:
     """Whoever calls what we stand around is told of it at his own line."""
-    (tmp_path / "job.py").write_text(f"import os, subprocess, sys\n\n{line}\n")
+    number, (_, error) = [*JOBS].index(job), JOBS[job]
 
-    report = preflight.run("script=job.py", folder=str(tmp_path), elsewhere=True, no_ledger=True)
-
-    assert report.verdict == "no-go", report.checks
-    (one,) = (one for one in report.findings if one.check == "script-stopped")
+    assert jobs.verdict == "no-go", jobs.checks
+    found = [one for one in jobs.findings if one.at.file == f"job{number}.py"]
+    (one,) = (one for one in found if one.check == "script-stopped")
     assert (error in one.message, one.at.line) == (True, 3)
 
 

@@ -16,10 +16,12 @@ import pytest
 
 import preflight
 from preflight.processes import orphans
+from tests.children import HEED_INTERRUPTS
 from tests.conftest import ROOT, START, Run
 
 pytestmark = [
     pytest.mark.waits,
+    pytest.mark.usefixtures("at_hand"),
     pytest.mark.skipif(
         sys.platform != "linux" or shutil.which("setsid") is None, reason="needs Linux, and setsid"
     ),
@@ -109,12 +111,11 @@ def test_from_python_too(tmp_path: Path, seconds: str, then: str, verdict: str) 
 def test_it_ends_with_us(tmp_path: Path, seconds: str, end: signal.Signals) -> None:
     job(tmp_path, f"{ESCAPE.format(seconds)}; open('begun', 'w').close(); time.sleep(900)")
     process = subprocess.Popen(
-        [sys.executable, "-c", START, "run", "loader=train:make"],
+        [sys.executable, "-c", HEED_INTERRUPTS + START, "run", "loader=train:make"],
         cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),  # noqa: PLW1509
     )
     while not (tmp_path / "begun").exists():
         assert process.poll() is None

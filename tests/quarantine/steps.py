@@ -68,7 +68,7 @@ def back(root: Path, state: Path) -> list[Row]:
     return [*bring_back(folders, root=str(root), copy=False, may=lambda _: True)]
 
 
-def holds(path: Path, name: str) -> bool:
+def holds(path: Path | str, name: str) -> bool:
     """Whether the whole file lies there; nothing may lie there that is not whole.
 
     Raises:
@@ -79,13 +79,14 @@ def holds(path: Path, name: str) -> bool:
     if name == LINK:
         assert os.readlink(path) == "../target.jpg"
     else:
-        assert path.read_bytes() == FILES[name], f"{path} is not whole"
+        with open(path, "rb") as file:
+            assert file.read() == FILES[name], f"{path} is not whole"
     return True
 
 
 def places(root: Path, state: Path, name: str) -> int:
     """Say in how many places a file lies whole."""
-    held = [Path(one) / "files" / name for one in manifest.quarantines(str(state))]
+    held = [os.path.join(one, "files", name) for one in manifest.quarantines(str(state))]
     return sum(holds(path, name) for path in (root / name, *held))
 
 

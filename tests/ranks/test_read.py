@@ -18,7 +18,8 @@ from preflight.findings import registry
 from preflight.findings.report import Report
 from preflight.session.run import UsageError
 from tests.archives import tarred
-from tests.warming import start_copies
+
+pytestmark = pytest.mark.usefixtures("at_hand")
 
 CACHE = '[[cache]]\npath = "cache"\nof = ["photos"]\n'
 PHOTOS = '[[data]]\nname = "photos"\npath = "photos"\n'
@@ -260,11 +261,11 @@ def test_three_items_on_eight_ranks_are_divided_as_accelerate_of_each_version_do
     lib = tmp_path / "lib"
     wanted = f"accelerate=={version}"
     how = ("--quiet", "--disable-pip-version-check", "--retries", "0", "--timeout", "20")
-    words = (sys.executable, "-m", "pip", "install", *how, "--no-deps", "--target", str(lib))
+    how = (*how, "--no-deps", "--no-compile")
+    words = (sys.executable, "-m", "pip", "install", *how, "--target", str(lib))
     done = subprocess.run([*words, wanted], capture_output=True, text=True, check=False)
     if done.returncode:
         pytest.skip(f"{wanted} cannot be installed here: {done.stderr[-200:]}")
-    start_copies(monkeypatch)
     monkeypatch.setenv("PYTHONPATH", f"{lib}{os.pathsep}{os.environ.get('PYTHONPATH', '')}")
     for path in sorted((tmp_path / "photos").glob("dog_*"))[6:]:
         path.unlink()
@@ -297,9 +298,8 @@ def broken():
 
 
 def test_live_loaders_are_divided_by_what_they_list(
-    run: Callable[..., Seen], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    run: Callable[..., Seen], tmp_path: Path
 ) -> None:
-    start_copies(monkeypatch)
     for number in range(5):
         shard = tarred({f"{number}.txt": b"text"})
         (tmp_path / f"train-{number}.tar").write_bytes(shard)
@@ -308,7 +308,7 @@ def test_live_loaders_are_divided_by_what_they_list(
     settings = f'[[loader]]\ncall = "train:shards"\nsplit = {split}\n'
     settings += '[[loader]]\ncall = "train:samples"\nsplit = "distributed-sampler"\n'
     settings += '[[loader]]\ncall = "train:broken"\nsplit = "strided"\n'
-    report, met = run(settings, world_size=8)
+    report, met = run(settings, select=["world-ownership"], world_size=8)
 
     facts = {one.name: one for one in met}
     assert facts["train:shards"].each == (1, 1, 1, 1, 1, 0, 0, 0)
@@ -349,10 +349,9 @@ def test_shards_of_other_sizes_are_told_once_by_the_split_that_is_said(
 
 
 def test_what_a_loader_divides_is_told_of_it_alone(
-    run: Callable[..., Seen], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    run: Callable[..., Seen], tmp_path: Path
 ) -> None:
     """And not of its shards again; a stream that draws with replacement is never uneven."""
-    start_copies(monkeypatch)
     shards_of(tmp_path, "train", 1, 1, 1, 1, 1)
     shards_of(tmp_path, "drawn", 1, 1, 1)
     (tmp_path / "train.py").write_text(LOADERS, encoding="utf-8")

@@ -18,7 +18,7 @@ from preflight.ranks.real_splits import of_accelerate
 from preflight.ranks.rules import RULES, Place, shards_or_samples
 from preflight.settings.split import steps_of
 from preflight.values.names import first_of
-from tests.warming import TRAINERS, copies
+from tests.warming import TRAINERS, copies, start_copies
 
 COUNTS = (1, 3, 5, 16, 48)
 WORLDS = (2, 4)
@@ -197,7 +197,7 @@ def test_48_latents_under_two_splits_are_told_as_real_ranks_have_them(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """By the whole command: one part by place, and of it what a shuffled sampler gives as well."""
-    copies(monkeypatch)
+    start_copies(monkeypatch)
     (tmp_path / "cache").mkdir()
     (tmp_path / "photos").mkdir()
     for number in range(48):

@@ -24,11 +24,22 @@ SAMPLES = 12
 MADE_OF = ("jpg", "json", "txt")
 
 
-def sound(chance: random.Random, tar_format: int) -> bytes:
-    """Pack a shard as people's own ones are: names short and long, in folders and in Chinese."""
+def sound(chance: random.Random, tar_format: int) -> tuple[bytes, tuple[str, ...]]:
+    """Pack a shard as people's own ones are: names short and long, in folders and in Chinese.
+
+    Give the names of its files, too.
+    """
     folder = chance.choice(["", "a/", "狗/", "folder/" * 20, "./"])
-    names = [f"{folder}{n:04}.{suffix}" for n in range(SAMPLES) for suffix in MADE_OF]
-    return tarred([(name, b"x" * chance.randrange(1400)) for name in names], tar_format)
+    names = tuple(f"{folder}{n:04}.{suffix}" for n in range(SAMPLES) for suffix in MADE_OF)
+    return tarred([(name, b"x" * chance.randrange(1400)) for name in names], tar_format), names
+
+
+@functools.cache
+def samples_of(names: tuple[str, ...], tar_format: int) -> list[tuple[str, frozenset[str]]]:
+    """Give what webdataset makes of a sound shard of these names, whatever is in its files."""
+    given, raised = epoch(tarred([(name, b"x") for name in names], tar_format))
+    assert not raised
+    return given
 
 
 Mutation = Callable[[random.Random, bytearray], bytes]
@@ -128,7 +139,7 @@ def test_what_loses_samples_in_webdataset_is_told(tmp_path: Path, tar_format: in
     chance = random.Random(tar_format)
     missed = []
     for number in range(ROUNDS):
-        whole = sound(chance, tar_format)
+        whole, names = sound(chance, tar_format)
         mutation = chance.choice(MUTATIONS)
         content = mutation(chance, bytearray(whole))
         try:
@@ -138,8 +149,8 @@ def test_what_loses_samples_in_webdataset_is_told(tmp_path: Path, tar_format: in
         if told:  # and nothing can be missed
             continue
         # tarfile raises whatever it likes: TypeError, OverflowError.
-        (expected, _), (given, raised) = epoch(whole), epoch(content, Exception)
-        if given == expected and not raised:
+        given, raised = epoch(content, Exception)
+        if given == samples_of(names, tar_format) and not raised:
             continue
         if not is_sound_again(content, given, raised=raised):
             missed.append((number, mutation.__name__, len(given), raised))
@@ -150,7 +161,7 @@ def test_what_loses_samples_in_webdataset_is_told(tmp_path: Path, tar_format: in
 def test_what_was_not_changed_is_sound(tmp_path: Path, tar_format: int) -> None:
     chance = random.Random(tar_format)
     for _ in range(60):
-        content = sound(chance, tar_format) + bytes(512 * chance.randrange(300))
+        content = sound(chance, tar_format)[0] + bytes(512 * chance.randrange(300))
         facts = look(tmp_path, content)
         assert not is_anything_told(facts)
         assert facts.samples == SAMPLES

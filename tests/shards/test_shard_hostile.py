@@ -223,7 +223,7 @@ def test_very_long_names_are_held_shortened_and_still_pair(tmp_path: Path, tar_f
 
 def test_many_samples_take_little_memory_each(tmp_path: Path) -> None:
     """Three hundred bytes a sample, with all that is worked out of them."""
-    count = 60_000
+    count = 20_000
     block = tarred({"0000000.txt": b"x"})[:1024]
     blocks = []
     for number in range(count):

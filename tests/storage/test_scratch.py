@@ -44,6 +44,7 @@ def test_it_is_removed_where_the_trial_raises(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == []
 
 
+@pytest.mark.usefixtures("at_hand")
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no kill -9")
 @pytest.mark.parametrize("seconds", [0.0, 0.7])
 def test_nothing_stays_where_preflight_is_killed(tmp_path: Path, seconds: float) -> None:
