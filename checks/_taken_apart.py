@@ -35,6 +35,8 @@ def misfit(taking: Taking, what: Structure) -> Misfit | None:
         return _without(taking.keys, what)
     if taking.parts is None:
         return None
+    if name := _without_parts(what):
+        return Misfit(f"TypeError: cannot unpack non-iterable {name} object", described(what))
     match what.kind:
         case "tuple" | "list":
             return _of_row(taking, what.length or 0, what.parts)
@@ -53,9 +55,6 @@ def misfit(taking: Taking, what: Structure) -> Misfit | None:
             is_number = what.kind == "array" and not row.shape
             rows = () if is_number else tuple(row for _ in taking.parts)
             return _of_row(taking, what.shape[0], rows)
-        case "int" | "float" | "bool" | "none":
-            name = _NAMES.get(what.kind, what.kind)
-            return Misfit(f"TypeError: cannot unpack non-iterable {name} object", described(what))
     return None
 
 
@@ -92,8 +91,7 @@ def _of_dict(taking: Taking, what: Structure) -> Misfit | None:
 
 
 def _without(keys: Iterable[str | int], what: Structure) -> Misfit | None:
-    if what.kind in {"int", "float", "bool", "none"}:
-        name = _NAMES.get(what.kind, what.kind)
+    if name := _without_parts(what):
         return Misfit(f"TypeError: '{name}' object is not subscriptable", described(what))
     for key in keys:
         if is_plain_dict(what):
@@ -108,6 +106,13 @@ def _without(keys: Iterable[str | int], what: Structure) -> Misfit | None:
             if not -length <= key < length:
                 return Misfit(f"IndexError: {what.kind} index out of range", described(what))
     return None
+
+
+def _without_parts(what: Structure) -> str:
+    """Name the class of what has no parts to take; empty: it may have some."""
+    if what.kind in {"int", "float", "bool", "none"}:
+        return _NAMES.get(what.kind, what.kind)
+    return what.type.rpartition(".")[2] if what.is_bare else ""
 
 
 def is_plain_dict(what: Structure) -> bool:

@@ -40,6 +40,9 @@ class Structure:
     value: int | None = None
     """Of an int that is a part of the batch itself, and may count its steps."""
 
+    is_bare: bool = False
+    """Whether its class has attributes only, and neither `__iter__` nor `__getitem__`."""
+
     keys: tuple[str, ...] = ()
     """Of a dict, or the fields of a named tuple or a class that declares them (`dataclass`); as
     many as there are parts."""

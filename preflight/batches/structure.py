@@ -59,10 +59,12 @@ def _of_object(thing: Any, name: str, depth: int) -> Structure:
     ]
     held = {**own_attributes(thing), **dict(slots(thing))} if declared else {}
     names = [one for one in dict.fromkeys(declared) if one in held][:_MOST]
+    is_bare = not (hasattr(kind, "__iter__") or hasattr(kind, "__getitem__"))
+    bare = Structure(kind="other", type=name, is_bare=is_bare)
     if not names or depth >= _DEEPEST:
-        return Structure(kind="other", type=name)
+        return bare
     parts = tuple(structure_of(held[one], depth + 1) for one in names)
-    return Structure(kind="other", type=name, length=len(names), keys=tuple(names), parts=parts)
+    return replace(bare, length=len(names), keys=tuple(names), parts=parts)
 
 
 def _of_row(thing: Any, name: str, depth: int) -> Structure:

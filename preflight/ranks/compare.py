@@ -162,14 +162,18 @@ def _held_against(cause: str, first: Told, last: Told, again: Told) -> OtherItem
 def _of_other_lists(first: Told, last: Told, ranks: int) -> OtherItems | None:
     """Say whether ranks of one sampler, which divides one list among all, have each another list.
 
-    Where names alone differ, each rank may have its own copy of the data.
+    Where names alone differ, each rank may have its own copy of the data. Without names, samples of
+    which the other rank has most, at other places, are no others by what a rank does to each.
     """
     if not first.get("replicas") == last.get("replicas") == ranks or _is_no_matter(first, last):
         return None
     both = [(one.get("there") or (), one.get("draws") or ()) for one in (first, last)]
     (mine, my_draws), (yours, your_draws) = both
-    if not (mine and yours and my_draws and your_draws) or mine == yours:
+    if not (my_draws and your_draws) or my_draws == your_draws:
         return None
+    if not (mine or yours):
+        is_one = 2 * len({*my_draws} & {*your_draws}) > len(my_draws)
+        mine, yours = (my_draws, your_draws) if is_one else ((), ())
     others = sum(one != other for one, other in zip(mine, yours, strict=False))
     return OtherItems("rank", others, min(len(mine), len(yours))) if others else None
 

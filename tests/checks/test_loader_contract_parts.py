@@ -228,3 +228,28 @@ def test_what_a_loop_does_with_parts_is_known_where_the_settings_say_how_it_take
 
     (found,) = ask("loader-contract", replace(facts, taken_for=taken))
     assert (found.at.line, found.evidence["batch"]) == (5, 2)
+
+
+class Taken(Batch):
+    """One that a loop may take apart, and ask for its parts."""
+
+    def __iter__(self) -> Iterator[object]:
+        yield from (self.x, self.mask)
+
+    def __getitem__(self, key: str) -> object:
+        return getattr(self, key)
+
+
+BATCHES |= {"bare": [Batch(X, X), Batch(X, X)], "taken": [Taken(X, X), Taken(X, X)]}
+
+
+@pytest.mark.parametrize(
+    ("taken", "body"),
+    [("x, m", "x.sum()"), ("batch", "x, m = batch"), ("batch", "batch['x'].sum()")],
+)
+def test_a_batch_that_has_attributes_only_cannot_be_taken_apart(taken: str, body: str) -> None:
+    found, raised = told(taken, "bare", body)
+
+    assert [str(one.evidence["raises"]).partition(":")[0] for one in found] == [raised]
+    assert raised == "TypeError"
+    assert told(taken, "taken", body) == ([], "")

@@ -173,6 +173,7 @@ def unlike():
         "shuffled stream": DataLoader(Stream(shuffled(NAMES)), batch_size=6),
         "part of a set": distributed(Subset(Named(list({*NAMES})), range(40))),
         "shuffled by the rank": distributed(Named(shuffled(NAMES, seed=RANK))),
+        "tensors by the rank": distributed(Nameless(shuffled(NAMES, seed=RANK))),
         "divided twice": distributed(Named(NAMES[RANK::WORLD])),
         "order of a set": DataLoader(Named(list({*NAMES}))),
     }

@@ -255,7 +255,9 @@ def test_lists_that_differ_from_process_to_process_are_found(look: Callable[...,
             ("shuffled", "random split", "seeds of samplers", "shuffled stream"),
             ("random", "error"),
         ),
-        **dict.fromkeys(("shuffled by the rank", "divided twice"), ("rank", "error")),
+        **dict.fromkeys(
+            ("shuffled by the rank", "tensors by the rank", "divided twice"), ("rank", "error")
+        ),
         "folder": ("folder", "warning"),
         "order of a set": ("hash", "note"),
     }

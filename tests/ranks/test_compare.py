@@ -159,3 +159,26 @@ def test_what_several_ranks_raise_at_one_line_is_told_once() -> None:
     (one,) = raised_by([{**gone, 0: told(0, 2)}, {**gone, 0: told(1)}])
     assert (one.ranks, one.error) == ((1, 2, 3), "no part 1")
     assert [*raised_by([gone])] == []
+
+
+# --- without names --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("yours", "others"),
+    [
+        ([3, 1, 2, 4], 3),  # shuffled by the rank
+        ([1, 2, 3, 9], 1),  # split by the rank
+        ([5, 6, 7, 8], 0),  # made another by the rank, each as far as anybody knows
+        ([1, 2, 3, 4], 0),
+    ],
+)
+def test_tensors_at_other_places_of_another_rank_are_a_list_of_its_own(
+    yours: list[int], others: int
+) -> None:
+    mine, last = (
+        told(*keys, by="place", length=4, draws=draws, replicas=2)
+        for keys, draws in (((0, 2), [1, 2, 3, 4]), ((1, 3), yours))
+    )
+
+    assert order(mine, last).found == ((OtherItems("rank", others, 4),) if others else ())
