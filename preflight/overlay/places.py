@@ -36,8 +36,12 @@ class Place(NamedTuple):
 def _betweens() -> Mapping[int, Between]:
     """Say of each function, by its identity, what stands between it and the disk."""
     of_os: Mapping[Between, tuple[str, ...]] = {
-        calls.reads: ("stat", "lstat", "access", "readlink", "statvfs", "chdir"),
-        calls.changes: ("chmod", "chown", "utime", "truncate"),
+        # `shutil.copy2` and `copytree` copy extended attributes, where the system has them.
+        calls.reads: (
+            *("stat", "lstat", "access", "readlink", "statvfs", "chdir"),
+            *("listxattr", "getxattr"),
+        ),
+        calls.changes: ("chmod", "chown", "utime", "truncate", "setxattr", "removexattr"),
         calls.opens_descriptor: ("open",),
         calls.makes_folder: ("mkdir",),
         calls.removes: ("remove", "unlink", "rmdir"),

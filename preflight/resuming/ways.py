@@ -79,7 +79,11 @@ def path_of(saves: Sequence[Moment], *, folder: bool = True) -> str:
     full = [one for one in saves if one.holds_state and one.counts]
     partly = [one for one in saves if one.holds_state or one.counts]
     best = (whole or full or partly or list(saves))[0]
-    homes = {one.path.replace("\\", "/").rpartition("/")[0] for one in saves}
-    if folder and not whole and not full and len(saves) > 1 and len(homes) == 1:
-        return homes.pop()
+    home = _home(best)
+    if folder and not whole and not full and sum(_home(one) == home for one in saves) > 1:
+        return home
     return best.path
+
+
+def _home(save: Moment) -> str:
+    return save.path.replace("\\", "/").rpartition("/")[0]

@@ -92,6 +92,14 @@ def test_files_that_lie_side_by_side_are_named_by_their_folder() -> None:
     assert path_of(parts, folder=False) == "a/7/optimizer.pt"
 
 
+def test_what_is_saved_once_more_at_the_end_is_no_part_of_the_checkpoint() -> None:
+    """A Trainer of transformers saves its model beside its checkpoints, at the same step."""
+    parts = [saved("a/7/model.pt"), saved("a/7/optimizer.pt", holds_state=True), saved("a/m.pt")]
+
+    assert path_of(parts) == "a/7"
+    assert path_of([parts[1], parts[2]]) == "a/7/optimizer.pt"
+
+
 def test_options_of_click_are_read_as_those_of_argparse_are() -> None:
     import click
 

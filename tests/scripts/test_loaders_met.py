@@ -52,7 +52,8 @@ def run(text, folder):
     with open(os.path.join(scratch, "told.jsonl")) as file:
         lines = [json.loads(one) for one in file]
     met = {one["met"]: one["facts"] for one in lines if "met" in one}
-    return [end, own.get("seen"), list(met.values()), at]
+    told = [one["shortened"] for one in lines if "shortened" in one]
+    return [end, own.get("seen"), list(met.values()), at, told]
 """
 
 HEAD = """
@@ -74,6 +75,11 @@ SCRIPTS = {
         "  try:\n"
         "    for batch in loader: step(batch)\n"
         "  except Exception: seen.append('caught')"
+    ),
+    "an except for all": (
+        "for _ in range(9):\n"
+        "  try:\n    for batch in loader: step(batch)\n"
+        "  except: seen.append('caught')"
     ),
     "cycle": (
         "def cycle():\n  while True:\n    yield from loader\n"
@@ -195,6 +201,7 @@ SEEN = {
     "epochs": ["returned", [5, 5, 5, 5, "end"]],
     "for ever": ["stopped", [5, 5, 5, 5]],
     "bare except": ["stopped", [5, 5, 5, 5]],
+    "an except for all": ["returned", [5] * 4 + ["caught"] * 7],
     "cycle": ["stopped", [5, 5, 5, 5]],
     "iterator made anew": ["stopped", [5] * 6],  # at two lines, of which each is counted
     "counted by its length": ["returned", [5, 5, "end"]],
@@ -253,6 +260,13 @@ def test_each_line_is_met_once_with_its_count(ran: Mapping[str, Any]) -> None:
 
     assert (met["what"], met["count"], met["epochs"]) == ("loader", 4, 2)
     assert met["at"]["text"] == "for batch in loader: step(batch)"
+
+
+def test_how_short_a_training_was_is_told_once(ran: Mapping[str, Any]) -> None:
+    """An `except` for all catches the stop of each pass behind it."""
+    told = [one for one in ran["an except for all"][4] if one.startswith("training")]
+
+    assert len(set(told)) == 1
 
 
 def test_what_is_wrapped_is_put_back(ran: Mapping[str, Any]) -> None:

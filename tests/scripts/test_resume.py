@@ -208,3 +208,16 @@ def test_a_resume_that_is_asked_for_and_cannot_be_made_is_no_go(
     (outcome,) = (one for one in report.checks if one.id == "script-resume")
     assert report.verdict == ("cannot-judge" if why else "go")
     assert [one.error.rpartition(": ")[2] for one in outcome.broken] == ([why] if why else [])
+
+
+def test_a_script_that_takes_the_folder_of_its_checkpoint_is_given_that(tmp_path: Path) -> None:
+    """It saves one file there, which is what was guessed from."""
+    write(
+        tmp_path, "plain_resume.py", ("load(args.resume)", "load(f'{args.resume}{os.sep}last.pt')")
+    )
+
+    report = rehearse(tmp_path)
+
+    assert (report.verdict, report.findings) == ("go", ())
+    said = " ".join(render(report, verbose=1).split())
+    assert "resumed with --resume runs/plain: 2 steps" in said

@@ -143,6 +143,9 @@ class _Passes:
 
         self._seen: weakref.WeakSet[Any] = weakref.WeakSet()
         self._together = Together()
+        self._ended = ""
+        """What was told of the first end: a bare `except` goes on behind it, again and again."""
+
         self._beyond = 0
         """How many batches the script got that it counts itself."""
 
@@ -165,7 +168,8 @@ class _Passes:
         if self._is_soon(f"pass {len(steps)}{place}"):
             watch.shortened(f"epochs after the first {watch.epochs} to 1 batch")
             return 1
-        watch.shortened(f"training to {counted(len(steps) - 1, 'epoch')}{place}")
+        self._ended = self._ended or f"training to {counted(len(steps) - 1, 'epoch')}{place}"
+        watch.shortened(self._ended)
         watch.stop("epochs")
         return 0
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -100,9 +101,31 @@ def _again(
     again = None if ranks is None else ranks.say(words)
     if words is not None:
         environ = {} if again is None else again.environ
-        yield _resumed(rehearsal, words, told.moments, asked, environ)
+        resumed = _resumed(rehearsal, words, told.moments, asked, environ)
+        guess = words if asked.options["resume_with"] is None else []
+        folder = _meant_by(guess, told.moments, resumed.error)
+        if folder and ranks is None:
+            resumed = _resumed(rehearsal, [*guess[:-1], folder], told.moments, asked, environ)
+        elif folder is not None:
+            why = f"{resumed.words} is not what it takes; name that by --resume-with"
+            resumed = replace(resumed, unasked=why)
+        yield resumed
     elif choice is not None:
         yield Resumed(name=rehearsal.name, words=choice.typed, unasked=choice.why)
+
+
+def _meant_by(words: Sequence[str], moments: Sequence[Moment], error: str) -> str | None:
+    """Give the folder that a script looked for where it was told a file that it has saved.
+
+    Empty: it was told a folder, and looked for a file. None: it was told neither.
+    """
+    path = words[-1] if words else ""
+    if not path or path not in error:
+        return None
+    if not any(one.path == path for one in chosen(moments)):
+        return "" if error.startswith("IsADirectoryError") else None
+    is_looked_in = f"{path}{os.sep}" in error or error.startswith("NotADirectoryError")
+    return os.path.dirname(path) if is_looked_in else None
 
 
 class Choice(NamedTuple):
@@ -137,8 +160,7 @@ def _resumed(
     asked: Asked,
     environ: Mapping[str, str],
 ) -> Resumed:
-    scratch = os.path.join(asked.wire["scratch"], "again")
-    os.makedirs(scratch, exist_ok=True)
+    scratch = tempfile.mkdtemp(prefix="again", dir=asked.wire["scratch"])
     wire = {
         **asked.wire,
         "args": [*asked.wire["args"], *words],
