@@ -9,8 +9,10 @@ What it finds
     several have others. Items are told apart by the names in the lists that a data set holds, or by
     samples that are drawn with the same random numbers; those of a stream by webdataset's keys, by
     paths, or whole. Found as well are lists that differ between two ranks where a
-    DistributedSampler divides them, so that they are divided twice. Where every rank has all, the
-    order is nobody's business; only that of a set is a note, since no seed repeats it.
+    DistributedSampler divides them, so that they are divided twice. Where no sample is one that the
+    rank had with other random numbers, they may be made of these: that is a warning. Where every
+    rank has all, the order is nobody's business; only that of a set is a note, since no seed
+    repeats it.
 
     Nothing is said of what ranks agree on by themselves: lists that are sent around by
     `torch.distributed` (which is not judged), samplers with one seed, accelerate's generators.
@@ -75,6 +77,8 @@ _CAUSES = {
     ),
 }
 
+_MADE_UP = "Samples that are made of random numbers, as to try a job, may differ."
+
 
 @check(
     over=RankOrder,
@@ -91,6 +95,8 @@ def world_order(facts: RankOrder, _job: Job) -> Iterator[Finding]:
 
 def _others(facts: RankOrder, one: OtherItems) -> Finding:
     cause = _CAUSES[one.cause]
+    if one.is_made_up:
+        cause = cause._replace(severity=Severity.WARNING, fix=f"{cause.fix}. {_MADE_UP}")
     example = f": {shown(one.now)} in place of {shown(one.before)}" if one.before else ""
     return world_order.found(
         f"gives rank 0 other samples {cause.when}: {one.others:,} of {one.of:,} that were compared"

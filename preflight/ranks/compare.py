@@ -201,12 +201,14 @@ def _one_of(told: Told, numbers: set[int]) -> str:
 def _by_places(cause: str, first: Told, last: Told, again: Told) -> OtherItems | None:
     """Compare what only places in a data set are known of, and a few samples of it."""
     mine, yours = first.get("draws") or (), again.get("draws") or ()
+    is_made_up = cause == "random" and {*mine}.isdisjoint(yours)
     if _is_one_set(first, last) and _is_other(first, last):  # the same places are the same samples
         before, now = {*first["keys"]}, {*again["keys"]}
         if before != now:
             return OtherItems(cause, max(len(before - now), len(now - before)), len(before))
         moved = sum(one != other for one, other in zip(mine, yours, strict=False))
-        return OtherItems(cause, moved, len(mine)) if moved else None
+        return OtherItems(cause, moved, len(mine), is_made_up=is_made_up) if moved else None
     if first["drew_all"] and again["drew_all"] and {*mine} != {*yours}:
-        return OtherItems(cause, max(len({*mine} - {*yours}), 1), len({*mine}))
+        others = max(len({*mine} - {*yours}), 1)
+        return OtherItems(cause, others, len({*mine}), is_made_up=is_made_up)
     return None

@@ -92,6 +92,9 @@ class OtherItems(NamedTuple):
     now: str = ""
     """One that it has in place of it."""
 
+    is_made_up: bool = False
+    """Whether no sample is one that it had: random numbers may make them, and not choose them."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankOrder:

@@ -49,6 +49,14 @@ def test_each_cause_has_its_own_words(cause: str, severity: Severity, fix: str) 
     assert str(one.at) == "train.py:7: train:make" or one.at.file == "train.py"
 
 
+def test_data_of_random_numbers_are_a_warning() -> None:
+    """PyTorch's own tutorial of DDP trains on such data; a random subset looks the same."""
+    (one,) = look(OtherItems("random", 8, 8, is_made_up=True))
+
+    assert one.severity is Severity.WARNING
+    assert "made of random numbers, as to try a job, may differ" in (one.fix or "")
+
+
 def test_an_order_that_no_seed_repeats_is_a_note() -> None:
     (one,) = look(OtherItems("hash", 0, 12))
 

@@ -50,6 +50,17 @@ def test_names_that_differ_are_nothing_where_the_samples_are_the_same() -> None:
     assert facts.found == ()
 
 
+@pytest.mark.parametrize("draws", [[7, 8], [6, 5]])
+def test_samples_of_which_none_is_one_of_before_may_be_made_up(draws: list[int]) -> None:
+    parts = [told(*keys, by="place", draws=[5, 6], drew_all=True) for keys in ((0, 2), (1, 3))]
+    again = told(0, 2, by="place", draws=draws, drew_all=True)
+
+    for cause in ("random", "hash"):
+        is_made_up = (cause, draws) == ("random", [7, 8])
+        expected = OtherItems(cause, 2, 2, is_made_up=is_made_up)
+        assert order(*parts, **{cause: again}).found == (expected,)
+
+
 def test_what_a_rank_draws_with_replacement_may_be_others_each_time() -> None:
     facts = order(told(0, 0, 0, 4), told(1, 1, 3), random=told(2, 2, 2, 6))
 
