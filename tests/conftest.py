@@ -7,6 +7,7 @@ import contextlib
 import functools
 import gc
 import importlib.metadata
+import itertools
 import os
 import subprocess
 import sys
@@ -78,12 +79,32 @@ def _in_one_order(config: pytest.Config, items: list[pytest.Item]) -> None:
 
 
 @pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with what waits or is slow: at the end, one such test would be waited for by all."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Begin with what waits or is slow: at the end, one such test would be waited for by all.
+
+    Each process begins with one part of all tests, of the same length. The first has those that
+    wait, the others have the slow ones, a file in one of them: its tests share what they look at.
+    """
     waits, slow = (
         {item.path for item in items if item.get_closest_marker(mark)} for mark in ("waits", "slow")
     )
-    items.sort(key=lambda item: (item.path not in waits, item.path not in slow))
+    number = getattr(config, "workerinput", {}).get("workercount", 1)
+    begins = dict.fromkeys(waits, 0)
+    dealt = itertools.cycle(range(1, number) or [0])
+    begins |= {
+        path: next(dealt)
+        for path in dict.fromkeys(one.path for one in items)
+        if path in slow - waits
+    }
+    others = [item for item in items if item.path not in begins]
+    found = []
+    for part in range(number):
+        first = [item for item in items if begins.get(item.path) == part]
+        first.sort(key=lambda item: item.path not in waits)
+        more = (len(items) - len(found)) // (number - part) - len(first)
+        found += first + others[: max(more, 0)]
+        del others[: max(more, 0)]
+    items[:] = found
 
 
 @pytest.hookimpl(optionalhook=True)
