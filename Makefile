@@ -56,7 +56,7 @@ clean:
 	@$(PIP) --editable .
 	@touch $@
 
-# By uv, which takes a third of the time; by pip where that cannot be had. Compiled by all processors,
+# By uv, which takes half of the time; by pip where that cannot be had. Compiled by all processors,
 # and not what nothing here imports. What pip is told by its environment, uv is told as well.
 .venv/installed-test: export UV_FIND_LINKS ?= $(PIP_FIND_LINKS)
 .venv/installed-test: export UV_NATIVE_TLS ?= 1

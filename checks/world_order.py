@@ -77,7 +77,7 @@ _CAUSES = {
     ),
 }
 
-_MADE_UP = "Samples that are made of random numbers, as to try a job, may differ."
+_MADE_UP = "samples that are made of random numbers, as to try a job, may differ."
 
 
 @check(
@@ -96,7 +96,7 @@ def world_order(facts: RankOrder, _job: Job) -> Iterator[Finding]:
 def _others(facts: RankOrder, one: OtherItems) -> Finding:
     cause = _CAUSES[one.cause]
     if one.is_made_up:
-        cause = cause._replace(severity=Severity.WARNING, fix=f"{cause.fix}. {_MADE_UP}")
+        cause = cause._replace(severity=Severity.WARNING, fix=f"{cause.fix}  ; {_MADE_UP}")
     example = f": {shown(one.now)} in place of {shown(one.before)}" if one.before else ""
     return world_order.found(
         f"gives rank 0 other samples {cause.when}: {one.others:,} of {one.of:,} that were compared"
