@@ -47,12 +47,11 @@ from preflight.finding import Finding, Location, Severity
 from preflight.job import Job
 from preflight.values.names import counted, first_of, shown
 
+from ._for_the_record import RECORD
+
 # Of accelerate, whatever raises as they are loaded; of transformers, only where there are none.
 _RANDOM = re.compile(r"(?:^|/)random_states_\d+\.pkl$")
 _RANDOM_OR_NONE = re.compile(r"(?:^|/)(?:random_states_\d+\.pkl|rng_state(?:_\d+)?\.pth)$")
-
-# Written by transformers for the record, and read by nothing that goes on.
-_RECORD = re.compile(r"(?:^|/)training_args\.bin$")
 
 
 @check(
@@ -102,9 +101,9 @@ def _goes_on(one: Checkpoint) -> bool:
     """
     if one.absent or one.without or one.unfinished or one.astray:
         return False
-    torn = all(_RANDOM.search(file) or _RECORD.search(file) for file in one.torn)
+    torn = all(_RANDOM.search(file) or RECORD.search(file) for file in one.torn)
     lacking = (*one.lacks, *one.parted)
-    lacks = all(_RANDOM_OR_NONE.search(file) or _RECORD.search(file) for file in lacking)
+    lacks = all(_RANDOM_OR_NONE.search(file) or RECORD.search(file) for file in lacking)
     return len(one.torn) == one.damaged and torn and lacks
 
 
@@ -138,7 +137,7 @@ def _why(newest: Checkpoint, *, is_newest: bool, alone: bool) -> str:
         )
     if alone:
         return "A job that loads it stops there, or goes on without what is missing."
-    if _goes_on(newest) and all(map(_RECORD.search, (*newest.torn, *newest.lacks, *newest.parted))):
+    if _goes_on(newest) and all(map(RECORD.search, (*newest.torn, *newest.lacks, *newest.parted))):
         return (
             "transformers goes on from it: it wrote these arguments for the record, and reads "
             "them nowhere."

@@ -36,6 +36,7 @@ from preflight.job import Job
 from preflight.values.names import lfs_pull
 
 from ._aside import PART
+from ._for_the_record import RECORD
 
 AGAIN = "Move it aside and have it made again; write to another name first and rename at the end."
 DOWNLOAD = "Download the file itself: this is what Git LFS keeps in its place."
@@ -84,8 +85,6 @@ _WEIGHTS = (
     r"(?:(?:diffusion_|open_clip_)?(?:pytorch_)?model|adapter_model|consolidated)\b.*"
     r"\.(?:safetensors|bin|pth?)$|.*-\d{5}-of-\d{5}\."
 )
-# Written by transformers for the record, and read by nothing that goes on.
-_RECORD = r"(?:^|/)training_args\.bin$"
 # Kinds of damage that a reader may also pass over.
 _MAY_PASS = frozenset({"checksum", "storage", "structure"})
 _OPENED_BY = {"torch": "torch.load", "numpy": "numpy.load", "safetensors": "safetensors"}
@@ -107,7 +106,7 @@ def cache_damaged(facts: CacheFacts, _: Job) -> Iterator[Finding]:
     damage = facts.damage
     if damage is None:
         return
-    is_milder = facts.is_older or damage.kind == "bomb" or re.search(_RECORD, facts.file)
+    is_milder = facts.is_older or damage.kind == "bomb" or RECORD.search(facts.file)
     yield cache_damaged.found(
         damage.text,
         at=Location(file=facts.file),
@@ -120,7 +119,7 @@ def cache_damaged(facts: CacheFacts, _: Job) -> Iterator[Finding]:
 
 
 def _why(facts: CacheFacts, damage: Damage) -> str:
-    if re.search(_RECORD, facts.file):
+    if RECORD.search(facts.file):
         return "transformers goes on without it; who reads the arguments of the run stops there."
     no_end = facts.format == "torch zip" and damage.kind in ("cut", "trailing")
     if no_end and 4096 < facts.size < 69_585 and not facts.file.endswith(".distcp"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from preflight.training.finite import not_finite
@@ -13,6 +13,7 @@ NUMBERS = st.floats(width=32)
 TENSORS = st.lists(st.lists(NUMBERS, min_size=1, max_size=6), max_size=5)
 
 
+@settings(deadline=None)  # the first example may import what torch puts off
 @given(TENSORS)
 def test_the_quick_way_says_what_the_values_say(values: list[list[float]]) -> None:
     tensors = [torch.tensor(one, dtype=torch.float32) for one in values]
