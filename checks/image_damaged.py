@@ -8,7 +8,7 @@ What it finds
     warnings on, which Pillow keeps to itself. `--depth index` looks at both ends only; `--depth
     decode` decodes every image, and finds more of the changed bytes that leave the structure whole.
     A warning, not an error: images too large for Pillow, and JPEGs that decode with bytes left
-    over.
+    over. Nothing is said of a shard whose loader takes no images, and decodes none.
 
 Why it matters
     Some of these raise in a worker after hours, and take the run with them. The others are worse:
@@ -58,8 +58,11 @@ _FIX = {
 
 
 def _is_without(facts: ShardFacts | FolderFacts, _job: Job) -> str | None:
-    some = facts.images or facts.damaged_images or facts.more_damaged
-    return None if some else Foreign("there is no image")
+    if not (facts.images or facts.damaged_images or facts.more_damaged):
+        return Foreign("there is no image")
+    if isinstance(facts, ShardFacts) and facts.use_of_images == "left":
+        return Foreign(f"{facts.taken_by} takes no images")
+    return None
 
 
 @check(
@@ -72,7 +75,10 @@ def _is_without(facts: ShardFacts | FolderFacts, _job: Job) -> str | None:
 )
 def image_damaged(facts: ShardFacts | FolderFacts, _job: Job) -> Iterator[Finding]:
     """Tell each damaged image."""
+    only_decoded = isinstance(facts, ShardFacts) and facts.use_of_images == "decoded"
     for one in facts.damaged_images:
+        if only_decoded and not one.raises:
+            continue  # of a picture that goes no further
         yield image_damaged.found(
             one.text,
             at=Location(file=facts.file, name=f"member {one.name}")

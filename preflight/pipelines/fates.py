@@ -131,12 +131,12 @@ def decodes(field: str, stages: tuple[Stage, ...]) -> bool:
     return False
 
 
-def use_of(texts: Iterable[str], stages: tuple[Stage, ...]) -> str:
-    """Say what a loader does with fields of text: `taken`, `decoded` and then left, or `left`.
+def use_of(those: Iterable[str], stages: tuple[Stage, ...]) -> str:
+    """Say what a loader does with some fields: `taken`, `decoded` and then left, or `left`.
 
     Where nobody knows, they are `taken`.
     """
-    fields = dict.fromkeys(texts, False)
+    fields = dict.fromkeys(those, False)
     use = "left"
     for stage in stages:
         if stage.kind == "other":

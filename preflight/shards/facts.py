@@ -163,6 +163,9 @@ class ShardFacts:
     """What loaders do with its texts: `taken`, as far as anybody knows; `decoded`, and then left;
     `left` as they are."""
 
+    use_of_images: str = "taken"
+    """What loaders do with its images, in the same words."""
+
     videos: int = 0
     """Videos in it, which are not read."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -16,7 +16,7 @@ from preflight.kinds.gather import Gather, Run
 from preflight.kinds.kind import Kind
 from preflight.kinds.question import Question
 from preflight.kinds.target import Target
-from preflight.pairing.rules import PLAIN
+from preflight.pairing.rules import PLAIN, is_image_suffix
 from preflight.pipelines.facts import Reads
 from preflight.pipelines.fates import deciding, extension_of, lacking, taken, use_of
 from preflight.shards.facts import ShardFacts
@@ -137,7 +137,11 @@ class Shards(Gather):
             if reads is not None and taken(reads):
                 found = lacking(facts.arrived, reads)
                 facts = replace(facts, taken_by=reads.name, lacking=found)  # noqa: PLW2901
-                facts = replace(facts, texts=_use_of_texts(facts, loaders))  # noqa: PLW2901
+                facts = replace(  # noqa: PLW2901
+                    facts,
+                    texts=_use_of(facts, _is_text, loaders),
+                    use_of_images=_use_of(facts, _is_image, loaders),
+                )
             elif reads is not None:
                 whole = self._gave_all.get(reads.name, False)
                 facts = replace(facts, decided_by=deciding(reads), all_came=whole)  # noqa: PLW2901
@@ -153,13 +157,23 @@ class Shards(Gather):
         return self._reads.get(os.path.abspath(os.path.join(self.run.job.root, target.path)), [])
 
 
-def _use_of_texts(facts: ShardFacts, loaders: list[Reads]) -> str:
-    """Say what the loader does with the texts of a shard that does the most with them."""
-    looks_for = facts.pairing.looks_for if facts.pairing else ()
+def _use_of(
+    facts: ShardFacts, is_one: Callable[[ShardFacts, str], bool], loaders: list[Reads]
+) -> str:
+    """Say what the loader does with such fields of a shard that does the most with them."""
     fields = {field for one in facts.arrived for field in one.fields}
-    texts = [one for one in fields if one in looks_for or extension_of(one) in PLAIN]
-    uses = {use_of(texts, one.stages) for one in loaders}
+    those = [one for one in fields if is_one(facts, one)]
+    uses = {use_of(those, one.stages) for one in loaders}
     return next(one for one in ("taken", "decoded", "left") if one in uses)
+
+
+def _is_text(facts: ShardFacts, field: str) -> bool:
+    looks_for = facts.pairing.looks_for if facts.pairing else ()
+    return field in looks_for or extension_of(field) in PLAIN
+
+
+def _is_image(_: ShardFacts, field: str) -> bool:
+    return is_image_suffix(extension_of(field))
 
 
 def _opens(reads: Reads) -> bool:

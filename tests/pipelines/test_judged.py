@@ -5,14 +5,14 @@ from __future__ import annotations
 import io
 import types
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
 
 import preflight
 from preflight.findings.finding import Finding, Severity
-from tests.archives import tarred
+from tests.archives import photo, tarred
 from tests.pipelines.shards_to_lose import KINDS, good
 from tests.pipelines.test_survival import cascade, given
 
@@ -55,6 +55,16 @@ def images(folder, **given):
 
 def images_alone(folder):
     return images(folder, only=["jpg"])
+
+
+def texts(folder, **given):
+    read = wds.WebDataset(f"{folder}/0.tar", shardshuffle=False, handler=GO_ON)
+    return DataLoader(read.decode(handler=GO_ON, **given).to_tuple("txt"), batch_size=None)
+
+
+def texts_of_decoded(folder):
+    read = wds.WebDataset(f"{folder}/0.tar", shardshuffle=False, handler=GO_ON)
+    return DataLoader(read.decode("pil", handler=GO_ON).to_tuple("txt"), batch_size=None)
 
 
 def own_way(key, content):
@@ -140,6 +150,26 @@ def _beside(field: str, *contents: bytes) -> bytes:
     return tarred(sorted([*good().items(), *more]))
 
 
+def _half_cut() -> bytes:
+    """Give good samples of which every other image stops in the middle."""
+    return _with_every_other_image(lambda image: image[: len(image) // 2])
+
+
+def _half_zeros() -> bytes:
+    """Give good samples of which every other image decodes to another picture without an error."""
+    image = photo(width=96, height=96)
+    page = slice(len(image) * 3 // 4, len(image) - 2)
+    spoiled = image[: page.start] + bytes(page.stop - page.start) + image[page.stop :]
+    return _with_every_other_image(lambda _: spoiled)
+
+
+def _with_every_other_image(spoiled: Callable[[bytes], bytes]) -> bytes:
+    files = good()
+    for name in sorted(one for one in files if one.endswith(".jpg"))[::2]:
+        files[name] = spoiled(files[name])
+    return tarred(files)
+
+
 def _array(rows: int = 2) -> bytes:
     import numpy as np
 
@@ -198,6 +228,10 @@ def test_what_the_loader_does_not_take_is_no_fault_of_the_data(tmp_path: Path) -
             "decoded all the same": ("images", KINDS["latin-1"]()),
             "no folder": ("images_alone", KINDS["two folders"]()),
             "left behind at the end": ("both_suffixes", tarred({**good(), **left})),
+            "images left, some cut": ("texts", _half_cut()),
+            "images decoded, some cut": ("texts_of_decoded", _half_cut()),
+            "images decoded, some of zeros": ("texts_of_decoded", _half_zeros()),
+            "images taken, some of zeros": ("images", _half_zeros()),
         },
     )
 
@@ -210,6 +244,10 @@ def test_what_the_loader_does_not_take_is_no_fault_of_the_data(tmp_path: Path) -
         "decoded all the same": "error",
         "no folder": "warning",
         "left behind at the end": "warning",
+        "images left, some cut": "",
+        "images decoded, some cut": "error",
+        "images decoded, some of zeros": "",
+        "images taken, some of zeros": "error",
     }
 
 
