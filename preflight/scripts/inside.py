@@ -29,7 +29,7 @@ from preflight.values.wire import to_brief
 
 SUBJECTS = (
     *("met.loaders", "met.modes", "met.copies", "cpu_instead"),
-    *("met.steps", "met.trainers", "met.parallel", "saving.points", "saving.hub"),
+    *("met.steps", "met.trainers", "met.parallel", "met.evaluated", "saving.points", "saving.hub"),
     *("saving.trackers", "tracebacks"),
 )
 """Modules of this folder whose `POINTS` are wrapped."""
