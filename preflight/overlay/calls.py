@@ -46,7 +46,7 @@ def opens(original: Call, layer: Layer) -> Call:
         if named.get("opener") is not None:  # which says itself what it opens, and by `os.open`
             return original(file, mode, *more, **named)
         if not isinstance(mode, str) or not set(mode) & set("wax+"):
-            return original(layer.reading(file), mode, *more, **named)
+            return original(layer.opening(file), mode, *more, **named)
         there = layer.reading(file)
         is_new = "x" in mode and _is_there(file, layer)
         path = there if is_new else _to_write(file, layer, fresh="w" in mode)
@@ -63,7 +63,7 @@ def opens_descriptor(original: Call, layer: Layer) -> Call:
             return original(path, flags, *more, **named)
         is_new = flags & os.O_EXCL and _is_there(path, layer)
         if not flags & _WRITES or is_new:
-            return original(layer.reading(path), flags, *more, **named)
+            return original(layer.opening(path), flags, *more, **named)
         fresh = bool(flags & os.O_TRUNC)
         return original(_to_write(path, layer, fresh=fresh), flags, *more, **named)
 

@@ -40,6 +40,9 @@ class Layer:
         self.on_move: Callable[[str, str], None] | None = None
         """Told of what is moved, from where and to where."""
 
+        self.on_read: Callable[[str], None] | None = None
+        """Told of each file that is opened to be read."""
+
         if not on_disk.is_folder(self._files):
             on_disk.make_folders(self._files)
             on_disk.utime(self._files, (0, 0))
@@ -97,6 +100,12 @@ class Layer:
         ):
             return path
         return _like(path, own)
+
+    def opening(self, path: AnyPath) -> AnyPath:
+        """Give the path at which a file is to be opened and read."""
+        if self.on_read is not None and (own := self.own(path)) is not None:
+            self.on_read(own)
+        return self.reading(path)
 
     def _is_still_empty(self) -> bool:
         """Whether no process has written anything: the first file gives its folder a time."""
