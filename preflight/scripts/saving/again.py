@@ -13,7 +13,7 @@ from typing import NamedTuple
 from preflight.cached_files.read import read_cache
 from preflight.findings.check import Facts
 from preflight.kinds.asked import Asked
-from preflight.resuming.compare import chosen, differences
+from preflight.resuming.compare import chosen, differences, later_average
 from preflight.resuming.facts import Resumed, SavedState
 from preflight.resuming.moments import SAVE, STEP, Moment, Told, read_lines
 from preflight.resuming.ways import words_for
@@ -239,7 +239,7 @@ def _judged(
     if ended.how == "exited" and ended.code == _USAGE and not heard.met:
         return replace(resumed, unasked=f"its arguments do not take {added}")
     found = differences(first, again) if resumed.saved_at is not None else ()
-    return replace(_ended(resumed, ended), differences=tuple(found))
+    return replace(_ended(resumed, ended), differences=tuple(found), later=later_average(first))
 
 
 def _ended(resumed: Resumed, ended: Ended) -> Resumed:
