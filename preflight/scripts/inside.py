@@ -76,9 +76,7 @@ def _rehearsed(
     _hear_threads(watch)
     watch.tell(steps=0)  # by which it is known to have begun
     code = _run(script, watch, asked, begun)
-    for one in watch.on_stop:
-        one()
-    watch.tell(steps=watch.steps)
+    watch.over()
     return code
 
 

@@ -110,6 +110,12 @@ class Watch:
         """Know the script's own files by their folders."""
         self.own = OwnFiles(self.root, self.folder)
 
+    def over(self) -> None:
+        """Tell all that is told at the end of the script, once."""
+        while self.on_stop:
+            self.on_stop.pop(0)()
+        self.tell(steps=self.steps)
+
     # --- what is met
 
     def wants(self, facts: str) -> bool:

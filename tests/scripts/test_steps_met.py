@@ -93,7 +93,8 @@ def test_parameters_that_no_optimizer_has_are_told(tmp_path: Path) -> None:
 def test_a_penalty_by_a_root_at_zero_spoils_the_weights_of_the_first_step(tmp_path: Path) -> None:
     root = "loss = loss + sum(one.up.weight.square().sum().sqrt() for one in model.blocks)"
     spoilt = ("batch.flatten())\n", f"batch.flatten())\n            {root}\n")
-    path = planted(tmp_path, "lora.py", spoilt)
+    at_once = ("    main()\n", "    main()\n    import os\n    os._exit(0)\n")  # threads and all
+    path = planted(tmp_path, "lora.py", spoilt, at_once)
     seen = rehearse(path)
     assert run_plainly(path).returncode == 0
     saved = torch.load(path.parent / "adapter.pt")["model"]
