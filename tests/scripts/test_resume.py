@@ -254,3 +254,21 @@ def test_a_script_that_takes_another_path_than_that_of_its_checkpoint_is_go(
 
     assert (report.verdict, report.findings) == ("go", ())
     assert resumed in " ".join(render(report, verbose=1).split())
+
+
+def test_more_batches_help_a_script_that_needs_them(tmp_path: Path) -> None:
+    """As the page advises where one stops behind a few."""
+    write(
+        tmp_path,
+        "plain_resume.py",
+        (
+            "    return sum(right)",
+            "    held = sum(right[:4]) / right[3]\n    return held + sum(right)",
+        ),
+        ("batch_size=64", "batch_size=32"),
+    )
+    few = rehearse(tmp_path)
+    (advice,) = {(one.fix or "").partition(":  ")[2] for one in few.findings}
+    assert (few.verdict, advice) == ("no-go", "preflight run --batches 20 train.py")
+
+    assert rehearse(tmp_path, batches=20).verdict == "go"
