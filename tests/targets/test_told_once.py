@@ -289,15 +289,12 @@ def test_one_of_two_entries_may_say_that_it_holds_checkpoints(place: Path) -> No
 
 
 def test_a_link_that_leads_elsewhere_than_before_is_followed_again(tmp_path: Path) -> None:
-    """As `latest` does, in a process that asks for a second time."""
     for name in ("one", "two"):
         put(tmp_path, f"{name}/a.pt", content=WHOLE)
     link = tmp_path / "latest"
     caches = [CacheFolder(path=str(tmp_path / name / "a.pt")) for name in ("one", "latest")]
     link.symlink_to("one", target_is_directory=True)
     assert len({*told_once(caches).values()}) == 1
-
     link.unlink()
     link.symlink_to("two", target_is_directory=True)
-
     assert len({*told_once(caches).values()}) == 2
