@@ -36,7 +36,8 @@ def every(facts: Rehearsal) -> Iterator[Raised]:
 def told(check: Check, raised: Raised, facts: Rehearsal, job: Job, why: str) -> Finding:
     """Tell of an exception at the script's own innermost line."""
     batches = counted(job.look.batches, "batch", "batches")
-    more = f"preflight run --batches {job.look.batches * 10} {facts.name}"
+    device = f"--device {job.look.device} " if job.look.device else ""
+    more = f"preflight run --batches {job.look.batches * 10} {device}{facts.name}"
     fix = f"Mend this line; if it only needs more than {batches}:  {more}"
     if not facts.batches:
         fix = "Mend this line."

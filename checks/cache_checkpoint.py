@@ -24,8 +24,10 @@ What it finds
     alike (`best`, `final`) is none of them, but for the `last` or `latest`; what has a name for the
     time being (`tmp-checkpoint-500`) is passed over. The newest one that is whole is named, and
     what is wrong with the others. Of a folder whose newest checkpoint is whole, only that is a note
-    if others are not. A folder with an index of its own is one model: here only files and tensors
-    that the index names and that are not there are told, and a `.json` that was cut.
+    if others are not; so is one of transformers that was saved with `save_only_model`, from which a
+    resume begins the optimizer anew. A folder with an index of its own is one model: here only
+    files and tensors that the index names and that are not there are told, and a `.json` that was
+    cut.
 
 Why it matters
     A trainer that resumes takes the newest. It stops there, after the models were loaded, or begins
@@ -65,6 +67,9 @@ def cache_checkpoint(facts: CheckpointFacts, _job: Job) -> Iterator[Finding]:
     whole = next((one for one in facts.checkpoints if one.is_whole), None)
     if facts.astray:
         yield _lost(facts, whole)
+    for newest in facts.checkpoints[:1]:
+        if newest.is_whole and newest.is_weights_only:
+            yield _of_weights_only(facts, newest)
     broken = [one for one in facts.checkpoints if not one.is_whole]
     if not broken:
         return
@@ -121,6 +126,18 @@ def _lost(facts: CheckpointFacts, whole: Checkpoint | None) -> Finding:
         why="A job that goes on from what it names stops there, or begins anew.",
         fix=f"Bring back what it names, or {to}.",
         about="pointer",
+    )
+
+
+def _of_weights_only(facts: CheckpointFacts, newest: Checkpoint) -> Finding:
+    return cache_checkpoint.found(
+        f"{shown(newest.name)} holds a model, how far training was, and no state of an optimizer",
+        at=Location(file=facts.file),
+        severity=Severity.NOTE,
+        why="A Trainer that resumes from it goes on at its step with a new optimizer, and with the "
+        "learning rate that training began with.",
+        fix="Nothing, where no job goes on from it; else save without save_only_model.",
+        about="weights only",
     )
 
 

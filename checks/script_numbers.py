@@ -6,8 +6,8 @@ What it finds
     that are so after a step of their optimizer. The script is then run once more, for the line
     that makes the first of them. A step that a GradScaler leaves out, since the scale is still too
     high, is left alone. Where all of these are finite, a loss of the last evaluation that is not is
-    a warning: as the Trainer of transformers or Lightning give it, or as the script itself sums it
-    up, or takes its mean, in its loop over batches.
+    a warning: as the Trainer of transformers or Lightning give it, as the script itself sums it up,
+    or takes its mean, in its loop over batches, or as it logs it right after that.
 
 Why it matters
     What is NaN once stays so: from then on, each step computes nothing, at full cost, and each

@@ -51,7 +51,10 @@ def lacking_by_itself(folder: str) -> tuple[str, ...]:
         lacks.append(f"optimizer{scheduler[1]}")
     if scheduler is None and {"optimizer.pt", "trainer_state.json"}.issubset(here):
         lacks.append("scheduler.pt")  # transformers loads both, or neither
-    if any(map(_RANK_STATE.fullmatch, here)) or "optimizer.pt" in here:
+    has_rank_state = any(map(_RANK_STATE.fullmatch, here))
+    if has_rank_state and "trainer_state.json" in here and not (has_optimizer or scheduler):
+        lacks += ["optimizer.pt", "scheduler.pt"]  # written before it, by the same option
+    if has_rank_state or "optimizer.pt" in here:
         lacks += {"trainer_state.json"}.difference(here) if "training_args.bin" in here else []
     is_accelerates = os.path.basename(home) == "checkpoints" and name.startswith("checkpoint_")
     if is_accelerates and not any(map(_RANDOM.fullmatch, here)):
@@ -60,6 +63,16 @@ def lacking_by_itself(folder: str) -> tuple[str, ...]:
         begun = is_model or any(map(_OPTIMIZER.fullmatch, here))
         lacks += ["random_states_0.pkl"] if begun else []
     return tuple(lacks)
+
+
+def is_weights_only(folder: str) -> bool:
+    """Whether transformers was told to save no more than the model (`save_only_model`)."""
+    if CHECKPOINT.fullmatch(os.path.basename(os.path.abspath(folder))) is None:
+        return False
+    every = {os.path.basename(one) for one in _files_in(folder) if not is_left_over(one)}
+    states = (_RANK_STATE.fullmatch, _SCHEDULER.fullmatch, re.compile("(?i).*optim.*").match)
+    is_state = any(state(one) for one in every for state in states)
+    return {"trainer_state.json", "training_args.bin"} <= every and not is_state
 
 
 def _files_in(folder: str) -> Iterator[str]:

@@ -32,6 +32,9 @@ class Checkpoint:
     parted: tuple[str, ...] = ()
     """States that are not there, and that belong to what is in it."""
 
+    is_weights_only: bool = False
+    """Whether its trainer was told to save no state of an optimizer."""
+
     absent: tuple[str, ...] = ()
     """Files that are not there, and that an index beside them names."""
 

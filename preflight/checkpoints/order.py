@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from preflight.checkpoints import state_names as names
 from preflight.checkpoints.begun import begun_in
-from preflight.checkpoints.belonging import lacking_by_itself
+from preflight.checkpoints.belonging import is_weights_only, lacking_by_itself
 from preflight.checkpoints.facts import Checkpoint
 from preflight.checkpoints.members import held_by, lacking, usual_of
 from preflight.checkpoints.notes import (
@@ -244,6 +244,7 @@ def _checkpoint(top: str, name: str, paths: list[str], damaged: Mapping[str, Wro
         absent=tuple(sorted({file for absent, _ in indexes for file in absent})),
         without=tuple(tensor for _, without in indexes for tensor in without),
         parted=lacking_by_itself(folder) if paths else (),
+        is_weights_only=bool(paths) and is_weights_only(folder),
         unfinished=tuple(sorted(_unfinished(folder, paths))),
         astray=to if to and not os.path.lexists(os.path.join(folder, to)) else "",
     )

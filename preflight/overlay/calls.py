@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from preflight.overlay.between import Call, told
-from preflight.overlay.layer import Layer, refusal
+from preflight.overlay.layer import Layer, like, refusal
 from preflight.overlay.on_disk import AnyPath, copy, remove
 from preflight.values.own_files import passes_on
 
@@ -21,6 +21,16 @@ def reads(original: Call, layer: Layer) -> Call:
 
     def call(path: AnyPath, *more: Any, **named: Any) -> Any:
         return original(layer.reading(path), *more, **named)
+
+    return told(original, layer, call)
+
+
+def says(original: Call, layer: Layer) -> Call:
+    """Have a path of the layer given by the name that the script knows."""
+
+    def call(path: AnyPath = None, *more: Any, **named: Any) -> Any:
+        given = () if path is None else (layer.reading(path),)
+        return layer.named(original(*given, *more, **named))
 
     return told(original, layer, call)
 
@@ -46,13 +56,22 @@ def opens(original: Call, layer: Layer) -> Call:
         if named.get("opener") is not None:  # which says itself what it opens, and by `os.open`
             return original(file, mode, *more, **named)
         if not isinstance(mode, str) or not set(mode) & set("wax+"):
-            return original(layer.reading(file), mode, *more, **named)
+            there = layer.opening(file)
+            return _as_named(original(there, mode, *more, **named), file, there)
         there = layer.reading(file)
         is_new = "x" in mode and _is_there(file, layer)
         path = there if is_new else _to_write(file, layer, fresh="w" in mode)
-        return original(path, mode, *more, **named)
+        return _as_named(original(path, mode, *more, **named), file, path)
 
     return told(original, layer, call)
+
+
+def _as_named(opened: Any, file: AnyPath, path: AnyPath) -> Any:
+    """Have an open file say the name that it was given."""
+    if path is not file:
+        raw = getattr(opened, "buffer", opened)
+        getattr(raw, "raw", raw).name = os.fspath(file)
+    return opened
 
 
 def opens_descriptor(original: Call, layer: Layer) -> Call:
@@ -63,7 +82,7 @@ def opens_descriptor(original: Call, layer: Layer) -> Call:
             return original(path, flags, *more, **named)
         is_new = flags & os.O_EXCL and _is_there(path, layer)
         if not flags & _WRITES or is_new:
-            return original(layer.reading(path), flags, *more, **named)
+            return original(layer.opening(path), flags, *more, **named)
         fresh = bool(flags & os.O_TRUNC)
         return original(_to_write(path, layer, fresh=fresh), flags, *more, **named)
 
@@ -248,11 +267,12 @@ def scans(original: Call, layer: Layer) -> Call:
         names = set(layer.names(own))
         found: dict[str, Any] = {}
         above = layer.above(own)
-        place = os.fsencode(above) if isinstance(path, bytes) else above
-        with contextlib.suppress(OSError), original(place) as entries:
+        with contextlib.suppress(OSError), original(like(path, above)) as entries:
             found |= {os.fsdecode(one.name): _Entry(one, path) for one in entries}
-        with contextlib.suppress(OSError), original(path) as entries:
-            found = {os.fsdecode(one.name): one for one in entries} | found
+        apart = layer.is_entered
+        with contextlib.suppress(OSError), original(like(path, own) if apart else path) as entries:
+            every = (_Entry(one, path) if apart else one for one in entries)
+            found = {os.fsdecode(one.name): one for one in every} | found
         return _Entries([one for name, one in found.items() if name in names])
 
     return told(original, layer, call)

@@ -32,6 +32,7 @@ class Layer:
     ) -> None:
         self._home = os.path.abspath(folder)
         self._files = os.path.join(self._home, "files")
+        self._real = os.path.realpath(self._files)
         self._kept = os.path.join(self._home, "kept")
         self._removed = os.path.join(self._home, "removed.txt")
         self._always = tuple(os.path.abspath(one) for one in always)
@@ -39,6 +40,9 @@ class Layer:
         self._keeping: set[str] = set()
         self.on_move: Callable[[str, str], None] | None = None
         """Told of what is moved, from where and to where."""
+
+        self.on_read: Callable[[str], None] | None = None
+        """Told of each file that is opened to be read."""
 
         if not on_disk.is_folder(self._files):
             on_disk.make_folders(self._files)
@@ -82,6 +86,21 @@ class Layer:
             return f"{drive}:{os.sep}{rest}" if len(drive) == 1 else f"\\\\{drive}\\{rest}"
         return os.sep + rest
 
+    def named(self, path: AnyPath) -> AnyPath:
+        """Give a path that the system has given as the script knows it."""
+        found = os.fsdecode(path)
+        for files in {self._files, self._real}:
+            if on_disk.is_below(found, files):
+                place = os.path.relpath(found, files)
+                return like(path, self._below(os.path.normpath(os.path.join(self._files, place))))
+        return path
+
+    @property
+    def is_entered(self) -> bool:
+        """Whether the process works in a folder of the layer."""
+        here = on_disk.getcwd()
+        return bool(self.named(here) != here)
+
     def reading(self, path: AnyPath) -> AnyPath:
         """Give the path where it is to be read."""
         if self._is_still_empty():  # so are thousands of paths that are read by `import torch`
@@ -91,12 +110,18 @@ class Layer:
             return path
         above = self.above(own)
         if on_disk.exists(above) or self._is_hidden(own):
-            return _like(path, above)
+            return like(path, above)
         if os.path.isabs(os.fsdecode(path)) and not on_disk.is_below(
             os.fsdecode(path), self._files
         ):
             return path
-        return _like(path, own)
+        return like(path, own)
+
+    def opening(self, path: AnyPath) -> AnyPath:
+        """Give the path at which a file is to be opened and read."""
+        if self.on_read is not None and (own := self.own(path)) is not None:
+            self.on_read(own)
+        return self.reading(path)
 
     def _is_still_empty(self) -> bool:
         """Whether no process has written anything: the first file gives its folder a time."""
@@ -125,7 +150,7 @@ class Layer:
             self.keep_aside(own, moved=fresh)
         elif real is not None and not fresh:
             on_disk.copy(real, above)
-        return _like(path, above)
+        return like(path, above)
 
     def _make_parent(self, own: str) -> None:
         parent = os.path.dirname(own)
@@ -249,7 +274,8 @@ class Layer:
         return any(on_disk.is_below(own, one) for one in (*self._hidden,))
 
 
-def _like(path: AnyPath, found: str) -> AnyPath:
+def like(path: AnyPath, found: str) -> AnyPath:
+    """Give a path as text or as bytes, as another one is."""
     return os.fsencode(found) if isinstance(path, bytes) else found
 
 

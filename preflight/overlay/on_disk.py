@@ -12,10 +12,10 @@ from typing import Any, TypeAlias
 AnyPath: TypeAlias = Any
 """What the functions of `os` take for a path: also bytes, `Path`, and descriptors."""
 
-lstat, stat, listdir = os.lstat, os.stat, os.listdir
+lstat, stat, listdir, getcwd = os.lstat, os.stat, os.listdir, os.getcwd
 rename, access, utime = os.rename, os.access, os.utime
 _mkdir, _unlink, _rmdir = os.mkdir, os.unlink, os.rmdir
-_symlink, _readlink = os.symlink, os.readlink
+_symlink, _readlink, _chmod = os.symlink, os.readlink, os.chmod
 open_file = io.open
 
 _AT_ONCE = 1 << 20
@@ -37,10 +37,13 @@ def copy(source: str, target: str) -> None:
         make_folders(target)
         for name in listdir(source):
             copy(os.path.join(source, name), os.path.join(target, name))
-    else:
+    elif access(source, os.R_OK):
         with open_file(source, "rb") as held, open_file(target, "wb") as made:
             while piece := held.read(_AT_ONCE):
                 made.write(piece)
+    else:  # such as a log that may only be added to
+        with open_file(target, "xb"):
+            _chmod(target, stat(source).st_mode)
 
 
 def remove(path: str) -> None:

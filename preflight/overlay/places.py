@@ -38,9 +38,10 @@ def _betweens() -> Mapping[int, Between]:
     of_os: Mapping[Between, tuple[str, ...]] = {
         # `shutil.copy2` and `copytree` copy extended attributes, where the system has them.
         calls.reads: (
-            *("stat", "lstat", "access", "readlink", "statvfs", "chdir"),
+            *("stat", "lstat", "access", "statvfs", "chdir"),
             *("listxattr", "getxattr"),
         ),
+        calls.says: ("getcwd", "getcwdb", "readlink"),
         calls.changes: ("chmod", "chown", "utime", "truncate", "setxattr", "removexattr"),
         calls.opens_descriptor: ("open",),
         calls.makes_folder: ("mkdir",),

@@ -6,6 +6,7 @@ Only what is sure is told: a script may save less than it has, for good reasons.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from preflight.resuming.facts import Difference
@@ -19,6 +20,10 @@ _ROUNDED = 2.0**-7
 
 # So many times what training has moved them, weights are not those of a checkpoint.
 _FAR = 5.0
+
+
+# What people call a class that averages weights.
+_AVERAGED = re.compile(r"[Aa]verag|EMA|Ema|SWA|Swa")
 
 
 def chosen(first: Sequence[Moment]) -> list[Moment]:
@@ -109,6 +114,20 @@ def _of_averages(
         ):
             text = f"begins its average of the weights ({one.kind}) anew"
             yield Difference(what="average", text=text)
+
+
+def later_average(first: Sequence[Moment]) -> str:
+    """Name an average by its class that nothing had moved by the save after the first one.
+
+    It begins later in training, so that what becomes of it in a resume was not seen.
+    """
+    saves = [one for one in first if one.what == SAVE and one.steps]
+    until = next((one.steps for one in saves if one.steps > saves[0].steps), 0)
+    for one in saves[0].averages if until else ():
+        seen = _all_like(one, (each for each in first if each.steps <= until))
+        if _AVERAGED.search(one.kind) and not any(each.follows for each in seen):
+            return one.kind
+    return ""
 
 
 def _is_forgotten(one: Average, start: Average, saved: Moment, again: Sequence[Moment]) -> bool:

@@ -82,5 +82,8 @@ class Resumed:
 
     differences: tuple[Difference, ...] = ()
 
+    later: str = ""
+    """An average of the weights, by its class, that begins behind the checkpoint."""
+
     unasked: str = ""
     """Why it was not rehearsed after all: `--resume takes no path`."""

@@ -16,4 +16,7 @@ def in_words(found: Sequence[Resumed]) -> str | None:
 def _one(seen: Resumed) -> str:
     if seen.unasked:
         return f"resume not rehearsed: {shown(seen.unasked)}"
-    return f"resumed with {shown(seen.words)}: {counted(seen.steps, 'step')}"
+    line = f"resumed with {shown(seen.words)}: {counted(seen.steps, 'step')}"
+    if seen.later:
+        line += f", not rehearsed for its average of the weights ({seen.later}), which begins later"
+    return line

@@ -5,17 +5,20 @@ from __future__ import annotations
 import contextlib
 import functools
 import re
+import sys
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from preflight.scripts.points import Point
 from preflight.scripts.watch import Watch
+from preflight.users_code.asked_for_gpu import ends_but_for_cuda
 from preflight.users_code.facts import Lack
 from preflight.users_code.lacking import sees_gpu
+from preflight.values.own_files import passes_on
 from preflight.values.wire import to_brief
 
-_OF_GPU = re.compile(r"(?i)\bcuda|\bgpu|\bnccl|\bnvidia|cudnn|\bdevice\b")
+_OF_GPU = re.compile(r"(?i)\b(?:is_)?cuda|\bgpu|\bnccl|\bnvidia|cudnn|\bdevice\b")
 _RAISED_FOR_IT = (RuntimeError, AssertionError, NotImplementedError, ValueError)
 
 
@@ -34,6 +37,7 @@ def stand_in(watch: Watch, around: contextlib.ExitStack) -> None:
     stood_in = StoodIn()
     around.enter_context(in_place_of_cuda(stood_in))
     around.enter_context(answered(stood_in.ask))
+    around.enter_context(_told_of_one(watch, stood_in.ask))
     watch.stood_in = True
 
     def tell() -> None:
@@ -44,9 +48,37 @@ def stand_in(watch: Watch, around: contextlib.ExitStack) -> None:
     around.callback(tell)
 
 
+@contextlib.contextmanager
+def _told_of_one(watch: Watch, ask: Callable[[], None]) -> Iterator[None]:
+    """Have a line of the script that ends it without a GPU told that there is one; no other."""
+    import torch
+
+    def telling(original: Callable[..., int]) -> Callable[..., int]:
+        @functools.wraps(original)
+        @passes_on
+        def count() -> int:
+            frame = sys._getframe(1)  # noqa: SLF001
+            file, line = frame.f_code.co_filename, frame.f_lineno
+            if watch.is_own(frame) and ends_but_for_cuda(file, line):
+                ask()
+                return type(original())(1)
+            return original()
+
+        return count
+
+    with contextlib.ExitStack() as undo:
+        for name in ("is_available", "device_count"):
+            original = getattr(torch.cuda, name)
+            undo.callback(setattr, torch.cuda, name, original)
+            setattr(torch.cuda, name, telling(original))
+        yield
+
+
 def lack_of(error: BaseException) -> Lack | None:
     """Say whether this may have been raised only since the CPU stood in for a GPU."""
     text = "".join(traceback.format_exception_only(type(error), error))
+    if isinstance(error, AssertionError):  # which need not say anything
+        text += "".join(one.line or "" for one in traceback.extract_tb(error.__traceback__)[-1:])
     if isinstance(error, _RAISED_FOR_IT) and _OF_GPU.search(text):
         return Lack(kind="stand-in", name="CUDA, for which the CPU stood in")
     return None

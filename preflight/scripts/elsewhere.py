@@ -50,7 +50,9 @@ def lay_over_disk(watch: Watch, script: Mapping[str, Any]) -> None:
     os.makedirs(folder, exist_ok=True)
     os.environ.update(_OFFLINE)
     os.environ.update({name: os.path.join(folder, one) for name, one in _FOLDERS.items()})
-    os.environ["MLFLOW_TRACKING_URI"] = "file://" + folder.replace(os.sep, "/")
+    # A folder that is there already would be taken for one that has experiments.
+    records = os.path.join(folder, "mlflow")
+    os.environ["MLFLOW_TRACKING_URI"] = "file://" + records.replace(os.sep, "/")
     if not watch.options["allow_writes"]:
         watch.layer = layer_of(script, watch.root)
         lay_over(watch.layer, lambda call: guarded(call, watch))

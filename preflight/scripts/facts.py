@@ -15,7 +15,7 @@ class Met:
     """Something that the script did while it ran, with its own line for it."""
 
     what: str
-    """`loader`, `evaluation`, `step`, `copy`, `save`, `group`, `wrap`, `join`, …"""
+    """`loader`, `evaluation`, `loss` (of an evaluation), `step`, `copy`, `save`, `wrap`, …"""
 
     at: Frame | None = None
     """The script's own innermost line that did it; None: no line of its own."""

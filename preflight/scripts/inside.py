@@ -22,13 +22,14 @@ from preflight.scripts.surroundings.standard_input import keep_what_is_read
 from preflight.scripts.tracebacks import leave_us_out
 from preflight.scripts.watch import Stopped, Watch
 from preflight.secrets.frames import hidden_of
+from preflight.users_code.facts import ASKED_FOR, Lack
 from preflight.users_code.frames import hidden_lines, said_by
 from preflight.values.own_files import passes_on
 from preflight.values.wire import to_brief
 
 SUBJECTS = (
     *("met.loaders", "met.modes", "met.copies", "cpu_instead"),
-    *("met.steps", "met.trainers", "met.parallel", "saving.points", "saving.hub"),
+    *("met.steps", "met.trainers", "met.parallel", "met.evaluated", "saving.points", "saving.hub"),
     *("saving.trackers", "tracebacks"),
 )
 """Modules of this folder whose `POINTS` are wrapped."""
@@ -75,9 +76,7 @@ def _rehearsed(
     _hear_threads(watch)
     watch.tell(steps=0)  # by which it is known to have begun
     code = _run(script, watch, asked, begun)
-    for one in watch.on_stop:
-        one()
-    watch.tell(steps=watch.steps)
+    watch.over()
     return code
 
 
@@ -115,8 +114,25 @@ def _run(
             leave_us_out(error)
             sys.excepthook(type(error), error, error.__traceback__)
             return 1
-        watch.tell(ended=to_brief(Ended(how="returned", code=0)))
+        watch.tell(ended=to_brief(Ended(how="returned", code=0, raised=left_for_want(watch))))
         return 0
+
+
+def left_for_want(watch: Watch) -> Raised | None:
+    """Say that it did nothing since there is no GPU, where it asks for one and goes on with it."""
+    from preflight.users_code.asked_for_gpu import left_without_gpu
+    from preflight.users_code.lacking import sees_gpu
+
+    if watch.given or watch.steps or "torch" not in sys.modules or sees_gpu():
+        return None
+    for module in list(sys.modules.values()):
+        file: Any = getattr(module, "__file__", None)
+        line = left_without_gpu(file) if file and watch.own.has(file) else None
+        if line is not None:
+            at = watch.own.frame(file, line, module.__name__)
+            lack = Lack(kind="gpu", name=ASKED_FOR)
+            return Raised(error="it ended before its first batch", frames=(at,), lacks=lack)
+    return None
 
 
 def _exited(error: SystemExit, watch: Watch) -> Ended:

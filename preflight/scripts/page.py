@@ -25,8 +25,11 @@ def _one(seen: Rehearsal) -> str:
             line += f"; {words} {first_of(kinds, len(kinds))}"
     if seen.shortened:
         line += f"; shortened: {', '.join(map(shown, seen.shortened))}"
-    if seen.not_reached:
-        line += f"; not rehearsed: {', '.join(f'no {one}' for one in seen.not_reached)} seen"
+    missing = [*seen.not_reached]
+    if seen.times("evaluation") and not seen.times("loss"):
+        missing.append("loss of an evaluation")
+    if missing:
+        line += f"; not rehearsed: {', '.join(f'no {one}' for one in missing)} seen"
     if seen.ended.unfinished and seen.ended.how != "stopped":
         line += "; ended by us, since what it did at its end took longer than 20 s"
     for what, words in (

@@ -92,6 +92,9 @@ class Watch:
     _evaluates: weakref.ref[Any] | None = None
     """The model that was set to evaluate last, until it is set to train."""
 
+    _evaluated: int = -1
+    """How many steps there were when it evaluated last."""
+
     _begun: Frame | None = None
     """The script's own line that has set it so, until an evaluation is told of."""
 
@@ -106,6 +109,12 @@ class Watch:
     def __post_init__(self) -> None:
         """Know the script's own files by their folders."""
         self.own = OwnFiles(self.root, self.folder)
+
+    def over(self) -> None:
+        """Tell all that is told at the end of the script, once."""
+        while self.on_stop:
+            self.on_stop.pop(0)()
+        self.tell(steps=self.steps)
 
     # --- what is met
 
@@ -238,6 +247,7 @@ class Watch:
     def evaluates(self, at: Frame | None) -> None:
         """Tell of an evaluation."""
         self._begun = None
+        self._evaluated = self.steps
         self.met(Met(what="evaluation", at=at))
 
     def has_evaluated(self) -> None:
@@ -255,6 +265,11 @@ class Watch:
         if self._at == EVALUATION and module is not None and module.training:
             return TRAINING
         return self._at
+
+    @property
+    def has_just_evaluated(self) -> bool:
+        """Whether it evaluates, or has done so since the last step of training."""
+        return self.while_at == EVALUATION or self._evaluated == self.steps
 
     @property
     def in_eval_mode(self) -> bool:

@@ -52,6 +52,7 @@ def told_once(targets: Iterable[Target]) -> Mapping[CacheFolder, CacheFolder]:
     caches = [one for one in targets if isinstance(one, CacheFolder)]
     if len(caches) < 2:
         return {}
+    _real_folder.cache_clear()  # since an earlier run, links may lead elsewhere
     caches = list(dict.fromkeys(caches))
     every = [
         _Named(target=one, real=_real(one.path), order=order) for order, one in enumerate(caches)

@@ -86,6 +86,11 @@ class Numbers:
         self._evaluated[name, at] = None if math.isfinite(value) else bad
 
     @property
+    def has_evaluated(self) -> bool:
+        """Whether a loss of an evaluation was looked at."""
+        return bool(self._evaluated)
+
+    @property
     def bad_evaluation(self) -> NotFinite | None:
         """A loss of an evaluation that is no number, and was none in the last of its kind."""
         return next((one for one in self._evaluated.values() if one is not None), None)

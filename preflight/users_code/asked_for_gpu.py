@@ -1,11 +1,12 @@
-"""Says whether a program was ended on purpose, since it has asked for a GPU, and got none."""
+"""Says whether a program was ended since it has asked for a GPU, and got none."""
 
 from __future__ import annotations
 
 import ast
 import linecache
+import operator
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 from preflight.syntax.running import last_name
 
@@ -14,34 +15,110 @@ ASKS_FOR_GPU = re.compile(r"\b(?:cuda|accelerator|mps|xpu)\.(?:is_available|devi
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _EXITS = frozenset({"exit", "quit", "_exit"})
 
+_OF_CUDA = re.compile(r"\bcuda\.(?:is_available|device_count)\(\)$")
+_COMPARED: Mapping[type[ast.cmpop], Callable[[int, int], bool]] = {
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Is: operator.eq,
+    ast.IsNot: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+}
+
 
 def stands_behind_gpu(file: str, line: int) -> bool:
-    """Whether a line raises or exits, and the innermost `if` around it asks for a GPU.
+    """Whether a line asserts that there is a GPU, or ends behind the innermost `if` that asks so.
 
     What merely goes wrong there is not meant: it is a fault of the code for the CPU. It may ask by
     a name that was given what is asked, or by a function of the file that returns it.
     """
+    tree, here = _statements(file, line)
+    test = _innermost(here)
+    if test is None or not any(map(_ends, here)):
+        return False
+    returned = (value for name in _called(test.test) for value in _returned(tree, name))
+    return _asks(tree, test.test) or any(_asks(function, value) for function, value in returned)
+
+
+def counts_gpus(file: str, line: int) -> bool:
+    """Whether a line computes with a name that was given the number of GPUs."""
+    tree, here = _statements(file, line)
+    simple = [one for one in here if not hasattr(one, "body")]
+    return any(_asks(tree, one) for one in simple)
+
+
+def ends_but_for_cuda(file: str, line: int) -> bool:
+    """Whether the test at a line, or around it, ends the program, and would not with one GPU."""
+    test = _innermost(_statements(file, line)[1])
+    if test is None:
+        return False
+    answer = _with_one_gpu(test.test)
+    if isinstance(test, ast.Assert):
+        return answer is True
+    branch = {True: test.orelse, False: test.body}.get(answer, []) if answer is not None else []
+    return any(map(_ends, branch))
+
+
+def left_without_gpu(file: str) -> int | None:
+    """Give the line of a test by which a program does nothing more where there is no GPU.
+
+    It returns nothing there, or calls a function of its own where there is one.
+    """
+    tree, _ = _statements(file, 0)
+    own = {one.name for one in ast.walk(tree) if isinstance(one, _FUNCTIONS)}
+    for one in ast.walk(tree):
+        if isinstance(one, ast.If) and _asks(tree, one.test):
+            ends = any(isinstance(each, ast.Return) and not each.value for each in one.body)
+            calls = {name for each in one.body for name in _called(each)}
+            if ends or (own & calls and not one.orelse):
+                return one.lineno
+    return None
+
+
+def _statements(file: str, line: int) -> tuple[ast.AST, list[ast.stmt]]:
+    """Give the file's tree, and the statements of it that a line lies in."""
     try:
         tree = ast.parse("".join(linecache.getlines(file)))
     except (SyntaxError, ValueError):
-        return False
+        return ast.Module([], []), []
     every = [one for one in ast.walk(tree) if isinstance(one, ast.stmt)]
-    here = [one for one in every if one.lineno <= line <= (one.end_lineno or 0)]
-    around = [one for one in here if isinstance(one, ast.If)]
-    if not around or not any(map(_ends, here)):
-        return False
-    test = max(around, key=lambda one: one.lineno).test
-    returned = (value for name in _called(test) for value in _returned(tree, name))
-    return _asks(tree, test) or any(_asks(function, value) for function, value in returned)
+    return tree, [one for one in every if one.lineno <= line <= (one.end_lineno or 0)]
+
+
+def _innermost(here: list[ast.stmt]) -> ast.If | ast.Assert | None:
+    around = [one for one in here if isinstance(one, (ast.If, ast.Assert))]
+    return max(around, key=lambda one: one.lineno, default=None)
+
+
+def _with_one_gpu(test: ast.expr) -> bool | None:
+    """Say how a test comes out where there is one GPU; None: that is not known."""
+    match test:
+        case ast.Call() if _OF_CUDA.search(ast.unparse(test)):
+            return True
+        case ast.UnaryOp(op=ast.Not(), operand=inner):
+            answer = _with_one_gpu(inner)
+            return None if answer is None else not answer
+        case ast.BoolOp(op=op, values=values):
+            decides = isinstance(op, ast.Or)
+            answers = {_with_one_gpu(one) for one in values}
+            return decides if decides in answers else None if None in answers else not decides
+        case ast.Compare(
+            left=ast.Call() as call, ops=[by], comparators=[ast.Constant(value=other)]
+        ):
+            if _OF_CUDA.search(ast.unparse(call)) and isinstance(other, int):
+                return _COMPARED[type(by)](1, other) if type(by) in _COMPARED else None
+    return None
 
 
 def _ends(statement: ast.stmt) -> bool:
     call = statement.value if isinstance(statement, ast.Expr) else None
     is_exit = isinstance(call, ast.Call) and last_name(call.func) in _EXITS
-    return is_exit or isinstance(statement, ast.Raise)
+    return is_exit or isinstance(statement, (ast.Raise, ast.Assert))
 
 
-def _asks(within: ast.AST, value: ast.expr) -> bool:
+def _asks(within: ast.AST, value: ast.AST) -> bool:
     """Whether an expression asks, or a name in it is given what does."""
     names = _names(value)
     given = (
@@ -52,14 +129,14 @@ def _asks(within: ast.AST, value: ast.expr) -> bool:
     return any(ASKS_FOR_GPU.search(ast.unparse(one)) for one in (value, *given))
 
 
-def _names(value: ast.expr) -> set[str]:
+def _names(value: ast.AST) -> set[str]:
     """Give the names by themselves: of `args.data`, `args` says nothing."""
     inner = {id(one.value) for one in ast.walk(value) if isinstance(one, ast.Attribute)}
     every = (one for one in ast.walk(value) if isinstance(one, ast.Name))
     return {one.id for one in every if id(one) not in inner}
 
 
-def _called(value: ast.expr) -> set[str]:
+def _called(value: ast.AST) -> set[str]:
     return {last_name(one.func) for one in ast.walk(value) if isinstance(one, ast.Call)}
 
 

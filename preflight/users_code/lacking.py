@@ -10,7 +10,12 @@ import traceback
 from collections.abc import Iterator, Sequence
 
 from preflight.host.environment import LAUNCHER_VARIABLES, launcher_of
-from preflight.users_code.asked_for_gpu import ASKS_FOR_GPU, stands_behind_gpu
+from preflight.users_code.asked_for_gpu import (
+    ASKS_FOR_GPU,
+    counts_gpus,
+    ends_but_for_cuda,
+    stands_behind_gpu,
+)
 from preflight.users_code.facts import ASKED_FOR, Lack
 from preflight.users_code.frames import text_of as _text
 from preflight.users_code.in_the_way import is_foreign, is_installed, stands_in_the_way
@@ -152,16 +157,21 @@ def _gpu(error: BaseException) -> Lack | None:
         return Lack(kind="gpu", name=ASKED_FOR) if names_none and not sees_gpu() else None
     if getattr(error, "errno", None) is not None or not isinstance(error, _SAID_BY + _COUNTED_BY):
         return None
+    last = _last(error)
     asked = ASKS_FOR_GPU.search(_line(error)) is not None
-    if not asked and not isinstance(error, _COUNTED_BY):
-        asked = _says_no_gpu(text) or _is_for_want(error)
-    return Lack(kind="gpu", name=ASKED_FOR) if asked and not sees_gpu() else None
+    if not asked and isinstance(error, _COUNTED_BY):
+        asked = counts_gpus(*last)
+    elif not asked:
+        asked = _says_no_gpu(text) or stands_behind_gpu(*last)
+    if not asked or sees_gpu():
+        return None
+    return Lack(kind="gpu", name="CUDA" if ends_but_for_cuda(*last) else ASKED_FOR)
 
 
-def _is_for_want(error: BaseException) -> bool:
-    """Whether it was raised on purpose, behind a test for a GPU."""
+def _last(error: BaseException) -> tuple[str, int]:
+    """Give the file and the line that have raised it, of those that have a text."""
     frames = [one for one in traceback.extract_tb(error.__traceback__) if one.line]
-    return bool(frames) and stands_behind_gpu(frames[-1].filename, frames[-1].lineno or 0)
+    return (frames[-1].filename, frames[-1].lineno or 0) if frames else ("", 0)
 
 
 def _says_no_gpu(text: str) -> bool:

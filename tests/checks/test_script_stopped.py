@@ -7,6 +7,8 @@ from dataclasses import replace
 import pytest
 
 from preflight.facts import Ended, Frame, Met, Raised, Rehearsal
+from preflight.settings.how_to_look import Look
+from preflight.settings.job import Job
 from preflight.testing import ask
 
 INNER = Frame(file="data.py", line=7, function="load", text='row["text"]')
@@ -67,6 +69,9 @@ def test_what_may_only_need_more_batches_is_given_them() -> None:
     assert finding.fix == (
         "Mend this line; if it only needs more than 2 batches:  preflight run --batches 20 train.py"
     )
+    on_cpu = Job(look=Look(device="cpu"))
+    (finding,) = ask("script-stopped", rehearsal(ended=ended, met=met), on_cpu)
+    assert (finding.fix or "").endswith("  preflight run --batches 20 --device cpu train.py")
 
 
 @pytest.mark.parametrize("at", ["setup", "training", "evaluation"])

@@ -296,3 +296,49 @@ def test_its_own_folder_is_never_laid_over(tmp_path: Path) -> None:
     layer = Layer(str(tmp_path / "scratch"), always=(str(tmp_path),))
 
     assert layer.own(str(tmp_path / "scratch" / "told.jsonl")) is None
+
+
+def test_no_path_of_ours_is_shown(
+    tmp_path: Path, job: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A program that works in a folder that it has made finds its data from there."""
+    monkeypatch.chdir(job)
+    before = content(job)
+    with laid_over(layer_over(job, tmp_path / "scratch")):
+        os.makedirs("runs/one")
+        os.chdir("runs/one")
+        at = [os.getcwd(), os.fsdecode(os.getcwdb()), str(Path.cwd()), os.path.abspath("x")]
+        listed = [sorted(glob.glob("../../[ad]*")), sorted(one.path for one in os.scandir("../.."))]
+        with open("x", "w", encoding="utf-8") as written, open("../../data/d", "rb") as read:
+            names = [written.name, read.name]
+        with open("x", "rb", buffering=0) as raw, open(os.fsencode("x"), "rb") as in_bytes:
+            names += [raw.name, os.fsdecode(in_bytes.name)]
+        os.symlink(os.path.abspath("x"), "link")
+        links = [os.readlink("link"), os.path.realpath("link"), str(Path("link").resolve())]
+        os.chdir("../..")
+        back = os.getcwd(), os.listdir("runs")
+
+    one = str(job / "runs" / "one")
+    assert at == [one, one, one, os.path.join(one, "x")]
+    assert listed == [
+        [os.path.join("../..", name) for name in ("a", "data")],
+        [os.path.join("../..", name) for name in ("a", "data", "out", "runs")],
+    ]
+    assert names == ["x", "../../data/d", "x", "x"]
+    assert links == [os.path.join(one, "x")] * 3
+    assert back == (str(job), ["one"])
+    assert content(job) == before
+
+
+@pytest.mark.skipif(getattr(os, "geteuid", lambda: 0)() == 0, reason="root may read")
+def test_a_file_that_may_only_be_added_to_is(tmp_path: Path, job: Path) -> None:
+    (job / "a").chmod(0o200)
+    with laid_over(layer_over(job, tmp_path / "scratch")):
+        with open(job / "a", "a", encoding="utf-8") as file:
+            file.write("more")
+        assert (job / "a").stat().st_size >= len("more")
+        with pytest.raises(PermissionError):
+            os.open(job / "a", os.O_RDWR)
+    (job / "a").chmod(0o600)
+
+    assert (job / "a").read_text(encoding="utf-8") == "one"

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from preflight.resuming.compare import chosen, differences
+from preflight.resuming.compare import chosen, differences, later_average
 from preflight.resuming.moments import SAVE, STEP, Average, Moment, Owner
 
 BEGAN = tuple(float(one) for one in range(20))
@@ -248,3 +248,27 @@ def test_an_average_of_weights_that_were_not_loaded_is_not_told_beside_them() ->
     found = differences(AVERAGED, [beside(step(0, begun, 2), average(BEGAN, is_raw=True))])
 
     assert [one.what for one in found] == ["weights"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "moves_at", "told"),
+    [
+        ("AveragedModel", 4, ""),
+        ("AveragedModel", 6, "AveragedModel"),
+        ("ModelEma", 6, "ModelEma"),
+        ("Teacher", 6, ""),  # which may stay as it is
+    ],
+)
+def test_an_average_that_begins_behind_the_first_checkpoint_is_told(
+    kind: str, moves_at: int, told: str
+) -> None:
+    """What a resume makes of it is not seen at a checkpoint from before."""
+    still = Average(kind=kind, weights=20, sample=BEGAN)
+    moved = replace(still, sample=SAVED, follows=True)
+    first = [
+        save(one, TRAINED, averages=(moved if one >= moves_at else still,)) for one in (2, 4, 6)
+    ]
+
+    assert later_average(first) == told
+    assert later_average(first[:1]) == ""
+    assert later_average(()) == ""

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
-from tests.scripts.rehearsing import line_of, rehearse
+from preflight.scripts.inside import left_for_want
+from tests.scripts.rehearsing import installed, line_of, rehearse
 
 pytestmark = pytest.mark.slow
 
@@ -18,6 +21,11 @@ from torch.utils.data import DataLoader, TensorDataset
 
 
 def main():
+    assert torch.cuda.is_available()
+    if torch.cuda.device_count() < 1:
+        raise SystemExit("on a GPU only")
+    usual = "cuda" if torch.cuda.is_available() else "cpu"
+    assert torch.ones(2, device=usual).device.type == "cpu"
     device = torch.device("cuda", torch.cuda.current_device())
     print(torch.cuda.get_device_name(0), torch.cuda.get_device_properties(device).total_memory)
     print(torch.cuda.get_device_capability(), torch.cuda.is_bf16_supported())
@@ -86,7 +94,7 @@ def test_what_is_asked_of_a_gpu_is_answered_and_told(tmp_path: Path) -> None:
     assert (seen.rehearsal.ended.how, seen.told) == ("returned", [])
     assert (seen.steps.steps, seen.rehearsal.times("save")) == (4, 1)
     assert seen.rehearsal.on_cpu is not None
-    assert seen.rehearsal.on_cpu.line == line_of(path, "device = torch")
+    assert seen.rehearsal.on_cpu.line == line_of(path, "assert torch.cuda")
 
 
 def test_a_fault_behind_it_is_told(tmp_path: Path) -> None:
@@ -103,3 +111,26 @@ def test_without_it_the_script_is_not_judged(tmp_path: Path) -> None:
     assert seen.told == []
     assert seen.rehearsal.ended.raised is not None
     assert seen.rehearsal.ended.raised.lacks is not None
+    assert seen.rehearsal.ended.raised.lacks.name == "CUDA"  # for which the CPU can stand in
+
+
+def test_a_script_that_does_nothing_without_one_is_not_judged_either(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("torch")
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    guards = {"own_idle": "", "own_training": "if cuda.is_available():\n    main()\n"}
+    left = []
+    for name, guard in guards.items():
+        own = ModuleType(name)
+        own.__file__ = str(tmp_path / f"{name}.py")
+        (tmp_path / f"{name}.py").write_text(f"def main():\n    train()\n{guard}")
+        with monkeypatch.context() as patch, installed((), tmp_path) as watch:
+            patch.setitem(sys.modules, name, own)
+            left.append(left_for_want(watch))
+
+    idle, wanting = left
+    assert idle is None
+    assert wanting is not None
+    assert wanting.lacks is not None
+    assert wanting.frames[-1].line == 3

@@ -210,14 +210,65 @@ def test_a_resume_that_is_asked_for_and_cannot_be_made_is_no_go(
     assert [one.error.rpartition(": ")[2] for one in outcome.broken] == ([why] if why else [])
 
 
-def test_a_script_that_takes_the_folder_of_its_checkpoint_is_given_that(tmp_path: Path) -> None:
-    """It saves one file there, which is what was guessed from."""
-    write(
-        tmp_path, "plain_resume.py", ("load(args.resume)", "load(f'{args.resume}{os.sep}last.pt')")
-    )
+OF_TWO = """
+        torch.save(optimizer.state_dict(), os.path.join(args.output, "optim.pt"))
+        print("""
+
+TAKES: dict[str, tuple[str, tuple[Change, ...]]] = {
+    # It saves one file there, which is what was guessed from.
+    "its folder": (
+        "resumed with --resume runs/plain: 2 steps",
+        (("load(args.resume)", "load(f'{args.resume}{os.sep}last.pt')"),),
+    ),
+    "the folder of all runs": (
+        "resumed with --resume runs: 2 steps",
+        (
+            ("import json\n", "import json, pathlib\n"),
+            ("load(args.resume)", "load(max(pathlib.Path(args.resume).glob('*/last.pt')))"),
+        ),
+    ),
+    "what its name begins with": (
+        "resume not rehearsed: --resume runs/plain/last.pt is not what it takes",
+        (("load(args.resume)", "load(f'{args.resume}.rank0')"),),
+    ),
+    "a file of two": (
+        "resume not rehearsed: --resume runs/plain is not what it takes",
+        (
+            UNSAVED,
+            ("        print(", OF_TWO.lstrip("\n")),
+            ('["optimizer"]', '["model"] and torch.load(args.resume.replace("last", "optim"))'),
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TAKES)
+def test_a_script_that_takes_another_path_than_that_of_its_checkpoint_is_go(
+    name: str, tmp_path: Path
+) -> None:
+    """It is started with a folder above it, where that is what it takes; else that is said."""
+    resumed, changes = TAKES[name]
+    write(tmp_path, "plain_resume.py", *changes)
 
     report = rehearse(tmp_path)
 
     assert (report.verdict, report.findings) == ("go", ())
-    said = " ".join(render(report, verbose=1).split())
-    assert "resumed with --resume runs/plain: 2 steps" in said
+    assert resumed in " ".join(render(report, verbose=1).split())
+
+
+def test_more_batches_help_a_script_that_needs_them(tmp_path: Path) -> None:
+    """As the page advises where one stops behind a few."""
+    write(
+        tmp_path,
+        "plain_resume.py",
+        (
+            "    return sum(right)",
+            "    held = sum(right[:4]) / right[3]\n    return held + sum(right)",
+        ),
+        ("batch_size=64", "batch_size=32"),
+    )
+    few = rehearse(tmp_path)
+    (advice,) = {(one.fix or "").partition(":  ")[2] for one in few.findings}
+    assert (few.verdict, advice) == ("no-go", "preflight run --batches 20 train.py")
+
+    assert rehearse(tmp_path, batches=20).verdict == "go"

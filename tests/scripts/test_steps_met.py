@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
 import torch
 
+from preflight.scripts.met import evaluated
 from preflight.scripts.met import loaders as loaders_met
 from preflight.scripts.met import steps as steps_met
 from tests.scripts.rehearsing import installed, line_of, planted, rehearse, run_plainly
@@ -90,7 +93,8 @@ def test_parameters_that_no_optimizer_has_are_told(tmp_path: Path) -> None:
 def test_a_penalty_by_a_root_at_zero_spoils_the_weights_of_the_first_step(tmp_path: Path) -> None:
     root = "loss = loss + sum(one.up.weight.square().sum().sqrt() for one in model.blocks)"
     spoilt = ("batch.flatten())\n", f"batch.flatten())\n            {root}\n")
-    path = planted(tmp_path, "lora.py", spoilt)
+    at_once = ("    main()\n", "    main()\n    import os\n    os._exit(0)\n")  # threads and all
+    path = planted(tmp_path, "lora.py", spoilt, at_once)
     seen = rehearse(path)
     assert run_plainly(path).returncode == 0
     saved = torch.load(path.parent / "adapter.pt")["model"]
@@ -116,7 +120,7 @@ def test_a_script_may_leave_out_a_loss_that_is_no_number_by_itself(tmp_path: Pat
 
 
 EVALUATIONS = """
-import numpy, torch
+import argparse, collections, numpy, torch
 
 criterion = torch.nn.CrossEntropyLoss()
 loader = torch.utils.data.DataLoader(torch.arange(12), batch_size=4)
@@ -150,6 +154,53 @@ def wrong_mean():
         if number == 1: break
     return numpy.mean(losses)
 
+def wrong_in_a_dict():
+    totals = {"loss": 0.0}
+    for batch in loader: totals["loss"] += of(batch).item()
+
+def wrong_by_its_key():
+    totals = {}
+    for batch in loader:
+        for key, value in {"count": 4, "val_loss": of(batch).item()}.items():
+            totals[key] = totals.get(key, 0.0) + value
+
+def wrong_in_an_object():
+    state = argparse.Namespace(val_loss=0.0)
+    for batch in loader: state.val_loss += of(batch).item()
+
+class Evaluation:
+    def __init__(self):
+        self.losses, self.meters = [], {"loss": Meter()}
+    def go(self):
+        for batch in loader: self.losses.append(of(batch).item())
+    def mean(self):
+        return numpy.mean(self.losses)
+    def meet(self):
+        for batch in loader: self.meters["loss"].update(of(batch).item())
+
+def wrong_mean_of_entries():
+    metrics = collections.defaultdict(list)
+    for batch in loader: metrics["loss"].append(of(batch).item())
+    return {key: numpy.mean(values) for key, values in metrics.items()}
+
+def wrong_mean_of_dicts():
+    outputs = []
+    for batch in loader: outputs.append({"val_loss": of(batch), "name": "x", "area": float("nan")})
+    return torch.stack([one["val_loss"] for one in outputs]).mean()
+
+def fine_entries():
+    metrics = {"loss": [], "area": 0.0}
+    for batch in loader:
+        loss = criterion(torch.ones(4, 2), batch * 0)
+        metrics["loss"].append(loss.item())
+        metrics["area"] += float("nan")
+    return {key: numpy.mean(values) for key, values in metrics.items()}
+
+def fine_when_entries_are_left_out():
+    outputs = []
+    for batch in loader: outputs.append(of(batch).item())
+    return numpy.mean([loss for loss in outputs if loss == loss])
+
 def fine_when_left_out():
     total = 0.0
     for batch in loader:
@@ -181,6 +232,7 @@ def test_losses_that_a_loop_of_an_evaluation_sums_up(tmp_path: Path) -> None:
     path.write_text(EVALUATIONS, encoding="utf-8")
     own: dict[str, Any] = {}
     exec(compile(EVALUATIONS, str(path), "exec"), own)
+    own |= {f"wrong_{name}": getattr(own["Evaluation"](), name) for name in ("go", "meet")}
     told = []
     for name in [one for one in own if one.startswith(("wrong", "fine"))]:
         with installed(loaders_met.POINTS, tmp_path) as watch, torch.no_grad():
@@ -188,4 +240,51 @@ def test_losses_that_a_loop_of_an_evaluation_sums_up(tmp_path: Path) -> None:
             bad = steps_met.numbers_of(watch).bad_evaluation
             told += [] if bad is None else [bad.at.function if bad.at else ""]
 
-    assert told == [one for one in own if one.startswith("wrong")]
+    wrong = [one.removeprefix("wrong_") for one in own if one.startswith("wrong")]
+    assert [one.removeprefix("wrong_") for one in told] == wrong
+
+
+LOGGING = """
+import torch
+loader = torch.utils.data.DataLoader(torch.arange(8), batch_size=4)
+
+def train(step):
+    with torch.enable_grad():
+        for batch in loader: step()
+
+def evaluate(step, fluent):
+    train(step)
+    for batch in loader: loss = torch.ones(4, 2).sum() / 0 - batch.sum() / 0
+    fluent.log_metrics({"train/loss": float("nan"), "val/area": float("nan")}, step=2)
+    LOG
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ('fluent.log_metrics({"val/loss": loss}, step=2)', ["val/loss"]),
+        ('fluent.log_metric("val/loss", loss.item())', ["val/loss"]),
+        ('fluent.log_metric(key="val_loss", value=loss)', ["val_loss"]),
+        # What is logged at each step has nothing to say at most of them.
+        ('train(step); fluent.log_metric("val/loss", loss)', []),
+        ('fluent.log_metric("val/loss", 0.5)', []),
+    ],
+)
+def test_a_loss_that_is_logged_after_an_evaluation(
+    line: str, told: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fluent: Any = ModuleType("mlflow.tracking.fluent")
+    logged: list[object] = []
+    fluent.log_metric = lambda key, value: logged.append((key, value))
+    fluent.log_metrics = lambda metrics, step: logged.append((metrics, step))
+    monkeypatch.setitem(sys.modules, fluent.__name__, fluent)
+    own: dict[str, Any] = {}
+    exec(compile(LOGGING.replace("LOG", line), str(tmp_path / "train.py"), "exec"), own)
+    with installed((*loaders_met.POINTS, *evaluated.POINTS), tmp_path) as watch:
+        with torch.no_grad():
+            own["evaluate"](watch.stepped, fluent)
+        bad = steps_met.numbers_of(watch).bad_evaluation
+
+    assert len(logged) == 2
+    assert list(bad.names if bad is not None else ()) == told

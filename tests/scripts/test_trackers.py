@@ -121,3 +121,6 @@ def test_folders_of_records_are_ours_and_nothing_is_sent(
     folders = ("WANDB_DIR", "SWANLAB_LOG_DIR", "COMET_OFFLINE_DIRECTORY", "__AIM_REPO_NAME__")
     assert all(Path(os.environ[one]).is_relative_to(tmp_path) for one in folders)
     assert (os.environ["SWANLAB_MODE"], os.environ["COMET_START_ONLINE"]) == ("offline", "false")
+    record = os.environ["MLFLOW_TRACKING_URI"].removeprefix("file://")
+    assert Path(record).is_relative_to(tmp_path)
+    assert not Path(record).exists()  # else mlflow looks in it for an experiment, and finds none

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from pathlib import Path
 
 import pytest
@@ -109,8 +110,13 @@ def test_settings_above_are_not_read_out_of_it(job: Path, repository: str) -> No
 
 @pytest.mark.parametrize("table", ["preflight.toml", "pyproject.toml"])
 def test_a_bare_run_runs_nothing_of_a_folder_above(job: Path, preflight: Run, table: str) -> None:
-    inner = below(job)
     (job / ".git").rmdir()
+    names = [one.name for one in job.iterdir()]
+    spaced = job / "a job"  # which a shell has to be told in quotes
+    spaced.mkdir()
+    for name in names:
+        (job / name).rename(spaced / name)
+    job, inner = spaced, below(spaced)
     if table == "pyproject.toml":
         (job / "preflight.toml").unlink()
         (job / table).write_text(MAKES.replace("[[", "[[tool.preflight."))
@@ -118,7 +124,10 @@ def test_a_bare_run_runs_nothing_of_a_folder_above(job: Path, preflight: Run, ta
 
     assert "train.py runs" not in done.stderr
     assert f"preflight: {job}/{table} was not read: it lies outside" in done.stderr
-    assert f"preflight run --config {job}/{table}" in done.stderr
+    program, *words = shlex.split(done.stderr.partition("to read it:  ")[2].splitlines()[0])
+    assert [program, *words] == ["preflight", "run", "--config", f"{job}/{table}"]
+    if table == "preflight.toml":
+        assert "train.py runs" in preflight(*words, cwd=inner).stderr
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root may")

@@ -10,6 +10,8 @@ import pytest
 import preflight
 from preflight.findings.finding import Severity
 from preflight.findings.report import Outcome, Report
+from preflight.targets.targets import CacheFolder
+from preflight.targets.told_once import told_once
 from tests.files import WHOLE, put
 
 pytestmark = pytest.mark.usefixtures("at_hand")
@@ -284,3 +286,15 @@ def test_one_of_two_entries_may_say_that_it_holds_checkpoints(place: Path) -> No
 
     assert told(report) == [("out/checkpoint-1/m.safetensors", "warning")]
     assert len([one for one in report.findings if one.check == "cache-checkpoint"]) == 1
+
+
+def test_a_link_that_leads_elsewhere_than_before_is_followed_again(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        put(tmp_path, f"{name}/a.pt", content=WHOLE)
+    link = tmp_path / "latest"
+    caches = [CacheFolder(path=str(tmp_path / name / "a.pt")) for name in ("one", "latest")]
+    link.symlink_to("one", target_is_directory=True)
+    assert len({*told_once(caches).values()}) == 1
+    link.unlink()
+    link.symlink_to("two", target_is_directory=True)
+    assert len({*told_once(caches).values()}) == 2

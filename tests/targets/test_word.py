@@ -367,3 +367,14 @@ def test_shards_that_lie_around_are_named_by_their_folder(tmp_path: Path) -> Non
     found = discover([], Job(root=str(tmp_path)), str(tmp_path))
 
     assert [word for word, target in found.pairs if isinstance(target, Shard)] == ["data"] * 3
+
+
+def test_a_module_that_was_rewritten_meanwhile_is_read_again(place: Path) -> None:
+    """Whoever calls preflight from a notebook asks again in the same process."""
+    (place / "mod.py").write_text("def make_old(): ...\n")
+    with pytest.raises(UnknownWordError, match="make_new"):
+        read_word("mod:make_new", str(place))
+
+    (place / "mod.py").write_text("def make_new(): ...\n")
+
+    assert read_word("mod:make_new", str(place)) == (Built(spec="mod:make_new", folder=str(place)),)

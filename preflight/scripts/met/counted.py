@@ -9,10 +9,12 @@ import ast
 import functools
 import inspect
 import io
+import sys
 from collections.abc import Iterator
 from types import FrameType
 
 _ENDS = "StopIteration"
+_KINDS = (ast.Call, ast.For, ast.While, ast.Try, ast.With, ast.DictComp, ast.ListComp)
 _ALL = frozenset({_ENDS, "Exception", "BaseException"})
 
 
@@ -84,16 +86,42 @@ def at_work(frame: FrameType, *kinds: type[ast.stmt | ast.expr]) -> Iterator[ast
             yield node
 
 
-def calls_with(frame: FrameType, name: str) -> set[str]:
-    """Name the functions that a function calls with a variable, wherever it does."""
+def calls_with(frame: FrameType, holder: ast.AST) -> set[str]:
+    """Name the functions that a function calls with what it holds, wherever it does.
+
+    Of an attribute, those of the whole file. It may go over all entries of a dict for that.
+    """
     code = frame.f_code
     lines = [line for *_, line in code.co_lines() if line]
+    first, last = code.co_firstlineno, max(lines)
+    if isinstance(holder, ast.Attribute):
+        first, last = 0, sys.maxsize
+    within = ast.unparse(holder.value) if isinstance(holder, ast.Subscript) else ""
+    nodes = [one for one, line, _ in _nodes(code.co_filename) if first <= line <= last]
+    names = {ast.unparse(holder)}
+    for loop in (each for one in nodes for each in _loops(one)):
+        if within and ast.unparse(loop.iter) in {f"{within}.items()", f"{within}.values()"}:
+            names |= {one.id for one in ast.walk(loop.target) if isinstance(one, ast.Name)}
     return {
         getattr(node.func, "id", "") or getattr(node.func, "attr", "")
-        for node, first, _ in _nodes(code.co_filename)
-        if isinstance(node, ast.Call) and code.co_firstlineno <= first <= max(lines)
-        if any(isinstance(one, ast.Name) and one.id == name for one in node.args)
+        for node in nodes
+        if isinstance(node, ast.Call)
+        if any(ast.unparse(_of_each(one)) in names for one in node.args)
     }
+
+
+def _loops(node: ast.AST) -> Iterator[ast.For | ast.comprehension]:
+    if isinstance(node, ast.For):
+        yield node
+    yield from getattr(node, "generators", ())
+
+
+def _of_each(value: ast.expr) -> ast.expr:
+    """Give what a comprehension goes over that leaves nothing out."""
+    if isinstance(value, (ast.ListComp, ast.GeneratorExp)) and len(value.generators) == 1:
+        (loop,) = value.generators
+        return value if loop.ifs else loop.iter
+    return value
 
 
 @functools.lru_cache(maxsize=64)
@@ -105,7 +133,7 @@ def _nodes(file: str) -> tuple[tuple[ast.AST, int, int], ...]:
         return ()
     found = []
     for node in ast.walk(tree):
-        if isinstance(node, (ast.Call, ast.For, ast.While, ast.Try, ast.With)):
+        if isinstance(node, _KINDS):
             end = node.body[-1] if isinstance(node, ast.Try) else node
             found.append((node, node.lineno, end.end_lineno or node.lineno))
     return tuple(found)

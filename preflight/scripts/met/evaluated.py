@@ -1,18 +1,21 @@
-"""Losses of an evaluation that a script sums up itself, in its own loop over batches."""
+"""Losses of an evaluation: what a script sums up in its own loop over batches, or logs after it."""
 
 from __future__ import annotations
 
 import ast
+import functools
+import itertools
 import math
 import numbers
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from types import FrameType
 from typing import Any
 
 from preflight.scripts.met.counted import at_work, calls_with
 from preflight.scripts.met.steps import numbers_of
+from preflight.scripts.points import Point
 from preflight.scripts.watch import Watch
 
 LOSS = re.compile(r"loss(?:es)?(?![a-z])|criterion|cross_entropy", re.IGNORECASE)
@@ -45,9 +48,9 @@ def _sums(frame: FrameType) -> Iterator[tuple[str, int, float]]:
     loop = max(loops, key=lambda one: getattr(one, "lineno", 0), default=None)
     for node in ast.walk(loop) if loop is not None else ():
         held = _holder(node, frame)
-        if held is None or not LOSS.search(ast.unparse(node)):
+        name, kept = held or ("", [])
+        if not kept or not LOSS.search(f"{name} {ast.unparse(node)}"):
             continue
-        name, kept = held
         values = [value for one in kept if (value := number_of(one)) is not None]
         if not LOSS.search(name):  # a perplexity, which may be infinite
             values = [0.0 if math.isinf(one) else one for one in values]
@@ -57,21 +60,65 @@ def _sums(frame: FrameType) -> Iterator[tuple[str, int, float]]:
 
 
 def _holder(node: ast.AST, frame: FrameType) -> tuple[str, list[Any]] | None:
-    """Give the name of a variable that a statement adds to, and what it holds."""
+    """Give the name of what a statement adds to, and what it holds."""
     match node:
-        case ast.AugAssign(target=ast.Name(id=name), op=ast.Add()):
-            return name, [frame.f_locals.get(name)]
-        case ast.Assign(targets=[ast.Name(id=name)], value=ast.BinOp(op=ast.Add()) as added):
-            if any(isinstance(one, ast.Name) and one.id == name for one in ast.walk(added)):
-                return name, [frame.f_locals.get(name)]
-        case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="update"))):
-            meter = getattr(frame.f_locals.get(name), "__dict__", {})
-            return name, [meter[one] for one in _OF_METERS if one in meter]
-        case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="append"))):
-            values = frame.f_locals.get(name)
-            if isinstance(values, list) and calls_with(frame, name) & _ONE_OF_ALL:
-                return name, values
+        case ast.AugAssign(target=target, op=ast.Add()):
+            return _entries(target, frame) or (ast.unparse(target), [_held(target, frame)])
+        case ast.Assign(targets=[target], value=ast.BinOp(op=ast.Add()) as added):
+            if any(_is_read(one, target) for one in ast.walk(added)):
+                return _entries(target, frame) or (ast.unparse(target), [_held(target, frame)])
+        case ast.Expr(value=ast.Call(func=ast.Attribute(value=holder, attr="update"))):
+            meter = getattr(_held(holder, frame), "__dict__", {})
+            return ast.unparse(holder), [meter[one] for one in _OF_METERS if one in meter]
+        case ast.Expr(value=ast.Call(func=ast.Attribute(value=holder, attr="append"))):
+            values = _held(holder, frame)
+            if isinstance(values, list) and calls_with(frame, holder) & _ONE_OF_ALL:
+                return ast.unparse(holder), [each for one in values for each in _losses(one)]
     return None
+
+
+def _held(node: ast.AST, frame: FrameType) -> Any:
+    """Give what a name, an attribute or an entry of a dict is, without a call; None: unknown."""
+    match node:
+        case ast.Constant(value=value):
+            return value
+        case ast.Name(id=name):
+            return frame.f_locals.get(name, frame.f_globals.get(name))
+        case ast.Attribute(value=inner, attr=name):
+            return getattr(_held(inner, frame), "__dict__", {}).get(name)
+        case ast.Subscript(value=inner, slice=place):
+            within, key = _held(inner, frame), _held(place, frame)
+            if isinstance(within, dict) and isinstance(key, (str, int)):
+                return dict.get(within, key)
+    return None
+
+
+def _entries(target: ast.expr, frame: FrameType) -> tuple[str, list[Any]] | None:
+    """Give what a dict holds of losses, of which a statement has one after the other in turn."""
+    if not isinstance(target, ast.Subscript) or isinstance(target.slice, ast.Constant):
+        return None
+    holder = _held(target.value, frame)
+    names = [one for one in holder if LOSS.search(str(one))] if isinstance(holder, dict) else []
+    name = f"{ast.unparse(target.value)}[{names[0]!r}]" if names else ast.unparse(target)
+    return name, [holder[one] for one in names]
+
+
+def _is_read(node: ast.AST, target: ast.AST) -> bool:
+    """Whether an expression is what is assigned to, or `totals.get("loss", 0)` for its entry."""
+    match node, target:
+        case (
+            ast.Call(func=ast.Attribute(value=holder, attr="get"), args=[key, *_]),
+            ast.Subscript(value=within, slice=place),
+        ):
+            return ast.unparse(holder) == ast.unparse(within) and ast.dump(key) == ast.dump(place)
+    return isinstance(node, ast.expr) and ast.unparse(node) == ast.unparse(target)
+
+
+def _losses(value: Any) -> list[Any]:
+    """Give a value, or those of a dict that are called losses."""
+    if isinstance(value, dict):
+        return [one for name, one in value.items() if LOSS.search(str(name))]
+    return [value]
 
 
 def number_of(value: Any) -> float | None:
@@ -83,3 +130,42 @@ def number_of(value: Any) -> float | None:
         return None
     bad = value.detach()[~value.detach().isfinite()]
     return float(bad[0] if len(bad) else 0.0)
+
+
+def tell_losses(watch: Watch, metrics: Mapping[str, Any]) -> None:
+    """Note the losses of an evaluation by their names."""
+    for name, value in metrics.items():
+        number = number_of(value) if LOSS.search(name) else None
+        if number is not None:
+            numbers_of(watch).evaluated(name, number, watch.place())
+
+
+def _logged(original: Callable[..., Any], watch: Watch) -> Callable[..., Any]:
+    """Hear of what is logged by names between an evaluation and the next step of training."""
+
+    @functools.wraps(original)
+    def log(*args: Any, **kwargs: Any) -> Any:
+        if watch.is_here and watch.has_just_evaluated:
+            given = (*args, *kwargs.values())
+            named = [(one, two) for one, two in itertools.pairwise(given) if isinstance(one, str)]
+            for one in given:
+                named += one.items() if isinstance(one, dict) else ()
+            tell_losses(watch, {str(one): two for one, two in named if "train" not in str(one)})
+        return original(*args, **kwargs)
+
+    return log
+
+
+_LOGGERS = {
+    "wandb.sdk.wandb_run": ("Run.log",),
+    "torch.utils.tensorboard.writer": ("SummaryWriter.add_scalar",),
+    "tensorboardX.writer": ("SummaryWriter.add_scalar",),
+    "mlflow.tracking.fluent": ("log_metric", "log_metrics"),
+    "accelerate.accelerator": ("Accelerator.log",),
+}
+
+POINTS = tuple(
+    Point(module=module, name=name, wrap=_logged)
+    for module, names in _LOGGERS.items()
+    for name in names
+)

@@ -1,4 +1,4 @@
-"""Steps of training, models that are set to evaluate, and processes that the script starts."""
+"""Steps of training, models that are set to evaluate, and processes that start or end."""
 
 from __future__ import annotations
 
@@ -59,7 +59,20 @@ def _started(original: Callable[..., Any], watch: Watch) -> Callable[..., Any]:
     return start
 
 
+def _left(original: Callable[..., Any], watch: Watch) -> Callable[..., Any]:
+    """Tell what was seen before a script ends at once, without a word of Python's."""
+
+    @functools.wraps(original)
+    def leave(status: int) -> Any:
+        if watch.is_here:
+            watch.over()
+        return original(status)
+
+    return leave
+
+
 POINTS = (
+    Point(module="os", name="_exit", wrap=_left),
     Point(module="torch.nn.modules.module", name="Module.train", wrap=_train),
     Point(module="torch.autograd", name="backward", wrap=_backward),
     Point(module="multiprocessing.process", name="BaseProcess.start", wrap=_started),

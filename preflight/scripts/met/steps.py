@@ -9,7 +9,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
-from preflight.scripts.facts import TRAINING
+from preflight.scripts.facts import TRAINING, Met
 from preflight.scripts.failing import guarded
 from preflight.scripts.met.own_steps import OwnSteps
 from preflight.scripts.met.seeking import seeking, slopes
@@ -62,6 +62,8 @@ class Seen:
         while self._handles:
             self._handles.pop().remove()
         numbers = self.numbers
+        if numbers.has_evaluated:
+            self._watch.met(Met(what="loss"))
         self._watch.gave(
             Steps(
                 name=_script(self._watch),

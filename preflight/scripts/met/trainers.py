@@ -7,8 +7,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from preflight.scripts.met.evaluated import LOSS, number_of
-from preflight.scripts.met.steps import numbers_of
+from preflight.scripts.met.evaluated import tell_losses
 from preflight.scripts.points import Point
 from preflight.scripts.watch import Watch
 from preflight.training.schedules import (
@@ -97,7 +96,7 @@ def _evaluate(original: Callable[..., Any], watch: Watch) -> Callable[..., Any]:
         given = original(*args, **kwargs)
         if watch.is_here:
             watch.has_evaluated()
-            _tell_losses(watch, given if isinstance(given, dict) else given.metrics or {})
+            tell_losses(watch, given if isinstance(given, dict) else given.metrics or {})
         return given
 
     return evaluate
@@ -110,17 +109,10 @@ def _evaluation_loop(original: Callable[..., Any], watch: Watch) -> Callable[...
     def run(loop: Any) -> Any:
         logged = original(loop)
         for metrics in logged if watch.is_here else ():
-            _tell_losses(watch, metrics)
+            tell_losses(watch, metrics)
         return logged
 
     return run
-
-
-def _tell_losses(watch: Watch, metrics: Mapping[str, Any]) -> None:
-    for name, value in metrics.items():
-        number = number_of(value) if LOSS.search(name) else None
-        if number is not None:
-            numbers_of(watch).evaluated(name, number, watch.place())
 
 
 POINTS = (

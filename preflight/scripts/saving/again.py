@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 from preflight.cached_files.read import read_cache
 from preflight.findings.check import Facts
 from preflight.kinds.asked import Asked
-from preflight.resuming.compare import chosen, differences
+from preflight.resuming.compare import chosen, differences, later_average
 from preflight.resuming.facts import Resumed, SavedState
-from preflight.resuming.moments import STEP, Moment, Told, read_lines
+from preflight.resuming.moments import SAVE, STEP, Moment, Told, read_lines
 from preflight.resuming.ways import words_for
 from preflight.scripts.elsewhere import layer_of
 from preflight.scripts.facts import Ended, Rehearsal
@@ -34,6 +35,9 @@ _WHOLE = ("returned", "exited", "stopped")
 
 # The exit code of a script that was given arguments that it does not take.
 _USAGE = 2
+
+# So many folders above what was saved are tried in its place.
+_MOST_ABOVE = 2
 
 # Above that, a file is looked at from its names and its ends only, in bytes.
 _LARGE = 4 * 2**30
@@ -87,7 +91,7 @@ def _again(
         ranks.ended(whole=is_whole)
         heard = ranks.hear()
         if heard is not None:
-            resumed = _resumed(rehearsal, heard.words, (), asked, heard.environ)
+            resumed, _ = _resumed(rehearsal, heard.words, (), asked, heard.environ)
             # What it waits for, or compares itself with, is rank 0's.
             yield replace(resumed, unasked="rank 0 hangs, too" if resumed.how == "stuck" else "")
         return
@@ -101,31 +105,61 @@ def _again(
     again = None if ranks is None else ranks.say(words)
     if words is not None:
         environ = {} if again is None else again.environ
-        resumed = _resumed(rehearsal, words, told.moments, asked, environ)
-        guess = words if asked.options["resume_with"] is None else []
-        folder = _meant_by(guess, told.moments, resumed.error)
-        if folder and ranks is None:
-            resumed = _resumed(rehearsal, [*guess[:-1], folder], told.moments, asked, environ)
-        elif folder is not None:
-            why = f"{resumed.words} is not what it takes; name that by --resume-with"
-            resumed = replace(resumed, unasked=why)
+        resumed, has_loaded = _resumed(rehearsal, words, told.moments, asked, environ)
+        if asked.options["resume_with"] is None and not has_loaded and _is_doubtful(resumed):
+            above = [] if ranks is not None else _above(words[-1], asked.root)
+            resumed = _elsewise(resumed, rehearsal, words, above, told.moments, asked)
         yield resumed
     elif choice is not None:
         yield Resumed(name=rehearsal.name, words=choice.typed, unasked=choice.why)
 
 
-def _meant_by(words: Sequence[str], moments: Sequence[Moment], error: str) -> str | None:
-    """Give the folder that a script looked for where it was told a file that it has saved.
+def _is_doubtful(resumed: Resumed) -> bool:
+    """Whether a fault may come of a path that is not what the script takes."""
+    if resumed.unasked:
+        return False
+    is_whole = resumed.how in _WHOLE and not resumed.code
+    return not is_whole or any(one.is_fault for one in resumed.differences)
 
-    Empty: it was told a folder, and looked for a file. None: it was told neither.
-    """
-    path = words[-1] if words else ""
-    if not path or path not in error:
-        return None
-    if not any(one.path == path for one in chosen(moments)):
-        return "" if error.startswith("IsADirectoryError") else None
-    is_looked_in = f"{path}{os.sep}" in error or error.startswith("NotADirectoryError")
-    return os.path.dirname(path) if is_looked_in else None
+
+def _elsewise(
+    resumed: Resumed,
+    rehearsal: Rehearsal,
+    words: Sequence[str],
+    folders: Iterable[str],
+    moments: Sequence[Moment],
+    asked: Asked,
+) -> Resumed:
+    """Start it with a folder above what it has not read; else with nothing, where it says so."""
+    path = words[-1]
+    if not os.path.isabs(path):
+        return resumed
+    for folder in folders:
+        layer_of(asked.wire, asked.root).restore()
+        again, has_loaded = _resumed(rehearsal, [*words[:-1], folder], moments, asked, {})
+        if has_loaded:
+            return again
+    # It has looked for a file in one, for one of a longer name, or for a file in place of a folder.
+    is_another = path in resumed.error and not _names(path, resumed.error)
+    if is_another or resumed.error.startswith(("IsADirectoryError", "NotADirectoryError")):
+        why = f"{resumed.words} is not what it takes; name that by --resume-with"
+        return replace(resumed, unasked=why)
+    return resumed
+
+
+def _names(path: str, error: str) -> bool:
+    """Whether an error names a path, and none that is made of it."""
+    return re.search(rf"(?<![\w/\\.-]){re.escape(path)}(?![\w/\\.-])", error) is not None
+
+
+def _above(path: str, root: str) -> list[str]:
+    """Give the folders above what was saved, which a script may look through for the newest."""
+    folders: list[str] = []
+    folder = os.path.dirname(path)
+    while folder and len(folders) < _MOST_ABOVE and not f"{root}{os.sep}".startswith(folder):
+        folders.append(folder)
+        folder = os.path.dirname(folder)
+    return folders
 
 
 class Choice(NamedTuple):
@@ -159,7 +193,8 @@ def _resumed(
     first: Sequence[Moment],
     asked: Asked,
     environ: Mapping[str, str],
-) -> Resumed:
+) -> tuple[Resumed, bool]:
+    """Start it again, and say whether it has read anything of what was saved."""
     scratch = tempfile.mkdtemp(prefix="again", dir=asked.wire["scratch"])
     wire = {
         **asked.wire,
@@ -175,20 +210,36 @@ def _resumed(
     options = {**asked.options, "scheduled_epochs": asked.options["epochs"], "epochs": 1}
     resuming = TOGETHER if asked.wire.get("ranks", 1) > 1 else ALONE
     with asked.step(f"run {rehearsal.name} {added}"):
-        running = start(wire, {**options, "wants": (), "resuming": resuming})
+        saves = [one.path for one in first if one.what == SAVE and one.path]
+        running = start(wire, {**options, "wants": (), "resuming": resuming, "saves": saves})
         ended = follow(running, heard, asked._replace(wire=wire))
-    again, way = read_lines(os.path.join(scratch, MOMENTS))
-    began = [one for one in again if one.what == STEP]
+    has_loaded = any(one.what == "load" for one in heard.met.values())
     place = next((one.at for one in reversed(chosen(first))), None)
     resumed = Resumed(name=rehearsal.name, words=added, saved_at=place, steps=heard.steps)
+    return _judged(
+        resumed, ended, heard, first, read_lines(os.path.join(scratch, MOMENTS)), words
+    ), has_loaded
+
+
+def _judged(
+    resumed: Resumed,
+    ended: Ended,
+    heard: Heard,
+    first: Sequence[Moment],
+    told: Told,
+    words: Sequence[str],
+) -> Resumed:
+    again, way = told
+    added = resumed.words
+    began = [one for one in again if one.what == STEP]
     if way is not None and way.option in words and not way.is_given:
         return replace(resumed, unasked=f"it does not read {way.option} from its command line")
     if not began and ended.how in _WHOLE and not ended.code:
         return replace(resumed, unasked=f"{added} left it no step to take")
     if ended.how == "exited" and ended.code == _USAGE and not heard.met:
         return replace(resumed, unasked=f"its arguments do not take {added}")
-    found = differences(first, again) if place is not None else ()
-    return replace(_ended(resumed, ended), differences=tuple(found))
+    found = differences(first, again) if resumed.saved_at is not None else ()
+    return replace(_ended(resumed, ended), differences=tuple(found), later=later_average(first))
 
 
 def _ended(resumed: Resumed, ended: Ended) -> Resumed:

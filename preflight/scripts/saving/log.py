@@ -62,6 +62,9 @@ class Log:
         watch.on_stop.append(self.read_back)
         if watch.layer is not None:
             watch.layer.on_move = self.moved
+            for one in watch.options.get("saves", ()):
+                watch.layer.on_read = self.read
+                watch.layer.keep(one)
 
     def made(self, optimizer: Any) -> None:
         """Take in an optimizer that the script has made."""
@@ -176,6 +179,14 @@ class Log:
             self._write(Moved(source=source, target=target))
             writer, at = self._saved[target] = self._saved.pop(source)
             self._tell(target, writer, at)
+
+    def read(self, path: str) -> None:
+        """Tell that something is read of what the first run has saved."""
+        layer, saves = self.watch.layer, self.watch.options["saves"]
+        is_saved = any(path == one or path.startswith(f"{one}{os.sep}") for one in saves)
+        if is_saved and layer is not None and layer.exists(path):
+            layer.on_read = None
+            self.watch.met(Met(what="load"))
 
     def failed(self, path: str, writer: str, error: Exception) -> None:
         """Tell what was raised by a save."""

@@ -90,15 +90,17 @@ def _reader(name: str) -> Callable[[Any, Watch], Any]:
     """Have libraries that open files by themselves read from the layer."""
 
     def wrap(original: Callable[..., Any], watch: Watch) -> Callable[..., Any]:
+        log_of(watch)  # which hears of what is read from now on
+
         @functools.wraps(original)
         def read(*args: Any, **named: Any) -> Any:
             layer = watch.layer
             if layer is None:
                 return original(*args, **named)
             if isinstance(named.get(name), (str, os.PathLike)):
-                named[name] = layer.reading(named[name])
+                named[name] = layer.opening(named[name])
             elif args and isinstance(args[0], (str, os.PathLike)):
-                args = (layer.reading(args[0]), *args[1:])
+                args = (layer.opening(args[0]), *args[1:])
             return original(*args, **named)
 
         return read

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import ast
-import functools
 from collections.abc import Iterable, Iterator
 
 
-@functools.lru_cache(maxsize=64)
 def bound_names(path: str) -> frozenset[str] | None:
     """All names that a module's source binds at its top level; None where that cannot be known."""
     try:

@@ -12,6 +12,7 @@ from preflight.settings.split import is_function as divides
 from preflight.settings.split import steps_of
 from preflight.targets.targets import Built, CacheFolder, Dataset, Loader, Remote
 from preflight.targets.words.discover import Discovered
+from preflight.values.code_name import command_for
 from preflight.values.names import shown
 
 
@@ -26,7 +27,7 @@ def said_of_settings(
         passed = shown(settings.passed)
         yield (
             f"{passed} was not read: {settings.reason}; to read it:  "
-            f"preflight run --config {passed}"
+            f"{command_for('--config', passed)}"
         )
     codes = [] if settings.file is None else [*dict.fromkeys(_codes(job, found, typed=typed))]
     if settings.file is not None and codes:
