@@ -119,7 +119,7 @@ def discover(words: Iterable[str], job: Job, folder: str) -> Discovered:
         targets=tuple(dict.fromkeys(targets)),
         pairs=tuple(pairs),
         apart=tuple(apart),
-        unread=tuple(filter(None, _unread(words, job, folder, targets))),
+        unread=tuple(filter(None, _unread(words, job, folder, targets, is_run=bool(of_script)))),
         may_only_show=() if words or job.names_targets else may_only_show(targets, folder),
     )
 
@@ -136,11 +136,12 @@ def _around(folder: str) -> Iterator[Target]:
 
 
 def _unread(
-    words: tuple[str, ...], job: Job, folder: str, targets: Iterable[Target]
+    words: tuple[str, ...], job: Job, folder: str, targets: Iterable[Target], *, is_run: bool
 ) -> Iterator[Unread]:
     """Count in each folder that was named, and lies in no other one; or in what is around.
 
-    Settings that name files of the job's own folder stand for what is around, as `init` does it.
+    Of that, nobody has taken anything for data where a script `is_run`. Settings that name files of
+    the job's own folder stand for what is around, as `init` does it.
     """
     named = [(place, "=" not in word) for word in words for place in folder_in(word, folder)]
     if not words:
@@ -151,7 +152,7 @@ def _unread(
         paths += [""] if any(_lies_in(one.path, job.root) for one in files) else []
         named = [(os.path.join(job.root, one), False) for one in paths]
         if not (job.data or job.cache or job.loader or job.model or job.script):
-            named = [(folder, True)]
+            named = [(folder, not is_run)]
     met: list[str] = []
     for place, of_any_kind in sorted((os.path.normpath(path), kind) for path, kind in named):
         if not any(_lies_in(place, one) for one in met):
