@@ -3,7 +3,9 @@
 What it finds
     Scripts that start work when they are imported, outside `if __name__ == "__main__":`, and that
     make a loader with workers, by themselves or in what they import. It is seen in the source, and
-    nothing is run for it. With --import-anyway, a worker is started to see it happen.
+    nothing is run for it. With --import-anyway, a worker is started to see it happen. It is an
+    error where workers are spawned or come from a forkserver, and worth a note where they are
+    forked, since nothing is imported a second time there.
 
 Why it matters
     A worker that is spawned, or that comes from a forkserver, imports the script that was started,
@@ -62,17 +64,17 @@ def loader_unguarded_main(facts: SourceFacts | Loaded, job: Job) -> Iterator[Fin
 def _seen_in_source(one: Unguarded, facts: SourceFacts, job: Job) -> Iterator[Finding]:
     known = [call for call in one.loaders if _has_workers(call, job)]
     possible = [call for call in one.loaders if _has_workers(call, job) is None]
-    if not known and (facts.is_folder or not possible):
+    if not (known or possible):
         return
     ways = [(call, *_start_method(call, one, facts, job)) for call in known or possible]
     call, method, origin = next((way for way in ways if way[1] in SPAWNING), ways[0])
-    spawned = method in SPAWNING
-    if facts.is_folder and not spawned:
-        return
+    severity = Severity.ERROR if known and method in SPAWNING else Severity.WARNING
+    if method == "fork":
+        severity = Severity.NOTE  # such a worker imports nothing
     loader = Location(file=call.file, line=call.line)
     yield loader_unguarded_main.found(
         f"starts work at import, outside a main guard: {shown(one.what)}",
-        severity=Severity.ERROR if spawned and known else Severity.WARNING,
+        severity=severity,
         at=Location(file=one.at, line=one.line),
         also=() if (call.file, call.line) == (one.at, one.line) else (loader,),
         why=_why(call, one, method, origin, known=bool(known)),
@@ -160,7 +162,7 @@ def _seen_in_worker(loaded: Loaded, job: Job) -> Iterator[Finding]:
     is_place = bool(file) and line.isascii() and line.isdigit()
     yield loader_unguarded_main.found(
         "starts the training again in a worker, confirmed by starting one",
-        severity=Severity.ERROR if loaded.start_method in SPAWNING else Severity.WARNING,
+        severity=Severity.ERROR if loaded.start_method in SPAWNING else Severity.NOTE,
         at=Location(file=file, line=int(line))
         if is_place
         else Location(file=loaded.defined.file, name=shown(loaded.started_work)),

@@ -65,7 +65,10 @@ def target_unbuildable(facts: Unbuilt, job: Job) -> Iterator[Finding]:
         else Location(file=inner.file, line=inner.line, name=facts.name)
     )
     lacks = facts.lacks
-    why, fix = _of_code(inner, facts.ranks) if lacks is None else _of_variable(lacks.name)
+    if lacks is None or lacks.kind == "file":
+        why, fix = _of_code(inner, facts.ranks)
+    else:
+        why, fix = _of_variable(lacks.name)
     if facts.unfound is not None:
         fix = _of_import(facts.unfound)
     if facts.shadows:

@@ -218,9 +218,11 @@ def _is_too_long(spent: float, behind: float, number: int, bounds: Bounds) -> bo
     """Say whether the time is used up, or will not do.
 
     Of how long an epoch takes, only the time behind its first batch tells: before that, workers
-    start.
+    start. One of which nobody knows whether it ends is run for as long behind that.
     """
+    if bounds.length is None:
+        return behind > bounds.seconds
     likely = spent
-    if behind > _JUDGED_AFTER and bounds.length is not None:
+    if behind > _JUDGED_AFTER:
         likely += behind / (number - 1) * (bounds.length - number)
     return max(spent, likely) > bounds.seconds

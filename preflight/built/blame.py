@@ -7,7 +7,7 @@ import inspect
 import os
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from preflight.kinds.asked import CannotLookError, MistypedError
@@ -70,7 +70,7 @@ def unbuilt(
     """Say as facts what was raised, and what it was raised for want of."""
     error = raised.error
     folders = (root, os.getcwd(), sys.path[0] if sys.path else root)
-    lacks = lacking(error, folders)
+    lacks = lacking(error, folders) or _far_away(error, folders)
     if lacks is None and stood_in.frames is not None and not isinstance(error, _ON_ANY_DEVICE):
         lacks = Lack(kind="stand-in", name="CUDA")
     if lacks is not None and _takes_device(factory):
@@ -86,6 +86,16 @@ def unbuilt(
         lacks=lacks,
         unfound=unfound(chain(error), folders) if lacks is None else None,
     )
+
+
+def _far_away(error: BaseException, folders: Sequence[str]) -> Lack | None:
+    """Name a file that is not there, in no folder of the job: it may lie on another disk."""
+    for one in chain(error):
+        path = one.filename if isinstance(one, FileNotFoundError) else None
+        if isinstance(path, str) and os.path.isabs(path):
+            homes = [os.path.join(os.path.abspath(folder), "") for folder in folders]
+            return None if path.startswith(tuple(homes)) else Lack(kind="file", name=path)
+    return None
 
 
 def unimportable(built: Built, shadow: Shadow, root: str) -> Unbuilt:

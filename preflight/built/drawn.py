@@ -21,6 +21,7 @@ from preflight.built.blame import RaisedError
 from preflight.built.combined import combined, in_it, is_in
 from preflight.built.making import Named, attribute, imported, made, named, unsaid
 from preflight.findings.check import Facts
+from preflight.flow.fitted import while_made
 from preflight.host.start_method import SPAWNING
 from preflight.kinds.asked import Asked, CannotLookError, MistypedError
 from preflight.loaders import sent as loaders
@@ -59,13 +60,10 @@ class Drawing:
     def is_wanted(self) -> bool:
         """Whether the job has batches drawn."""
         options = self._asked.options
-        is_model = self.its.built.kind == "model"
+        if options["depth"] == "index" or self.its.built.kind == "model":
+            return False
         wants = not {*WANTED}.isdisjoint(options["wants"])
-        return (
-            (wants or options.get("show_batch") is not None)
-            and options["depth"] != "index"
-            and not is_model
-        )
+        return wants or options.get("show_batch") is not None
 
     def watch_for_threads(self) -> None:
         """Note how many threads there are before the user's code runs."""
@@ -194,6 +192,9 @@ def _serve(
     if not is_copy:
         tell = saying_where(tell, its.options["timeout"])
 
+    root, wants = its.options["root"], its.options["wants"]
+
+    @while_made(where.defined(factory, root).at, root, counts=FLOW in wants)
     def again(names: Sequence[str]) -> list[Drawable]:
         one_of_them = functools.partial(collect, its, factory, names, {})
         return walk(its.built.spec, made(its, factory, stood_in), one_of_them) or []
@@ -203,10 +204,9 @@ def _serve(
     except BaseException as error:  # noqa: BLE001  the user's code, sys.exit too
         tell(unmade=_unmade(error))
     else:
-        root = its.options["root"]
         folders = (root, os.getcwd(), sys.path[0] if sys.path else root)
-        counts, sheet = FLOW in its.options["wants"], its.options.get("show_batch")
-        draw(found, tell, root=root, folders=folders, counts=counts, sheet=sheet)
+        sheet = its.options.get("show_batch")
+        draw(found, tell, root=root, folders=folders, counts=FLOW in wants, sheet=sheet)
         tell(done=True)
         order = next_order(orders)
         try:

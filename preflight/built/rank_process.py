@@ -107,6 +107,8 @@ def _cause(its: Named, error: BaseException, said: Sequence[str]) -> dict[str, A
     if said or not isinstance(error, RaisedError):
         return {}
     found = unbuilt(its.built, error, its.options["root"], None, StoodIn())
+    if found.lacks is not None and found.lacks.kind == "file":
+        found = replace(found, lacks=None)  # the first rank has found all of its own
     if found.lacks is not None or _is_full(error.error) or _LOST_WORKER.match(str(error.error)):
         return {"lost": True}
     of_worker, calls = in_worker(error.error)

@@ -52,7 +52,7 @@ def is_no_fault(facts: Unbuilt, job: Job) -> bool:
     """
     if facts.lacks is None:
         return False
-    if facts.lacks.kind in ("gpu", "variable"):
+    if facts.lacks.kind in ("gpu", "variable", "file"):
         return job.launch.elsewhere
     return True
 
@@ -96,6 +96,8 @@ def _fix(lack: Lack, built: Built, job: Job) -> str:
         return f"Install {_installable(lack.name)}, as the job has it, for {lack.python}{by}."
     if lack.kind == "variable":
         return f"Set {lack.name} here as it is where the job starts."
+    if lack.kind == "file":
+        return "Run preflight where it lies, or have some of it there on this machine, too."
     if lack.kind == "network":
         return NETWORK
     if lack.kind == "arguments":

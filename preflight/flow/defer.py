@@ -56,7 +56,12 @@ def _is_told(flow: Flow, number: int, survival: Survival) -> bool:
 def starves(flow: Flow) -> str:
     """Name the check that tells why no batch came, where errors were swallowed all the while."""
     losses = flow.losses
-    if flow.batches or flow.ended not in ("over", "stuck") or flow.share(losses) < LITTLE:
+    if (
+        not losses
+        or flow.batches
+        or flow.ended not in ("over", "stuck")
+        or flow.share(losses) < LITTLE
+    ):
         return ""
     return STARVED if untold(flow) else losses[0].stage.told_by
 

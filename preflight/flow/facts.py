@@ -154,10 +154,11 @@ _OF_FILES = frozenset({"tar_file_iterator", "group_by_keys"})
 
 
 def _before(stages: tuple[Passed, ...], number: int) -> int:
-    """Say how much came to a stage."""
-    if number:
-        return stages[number - 1].gave
-    return _dropped(stages[0]) and stages[0].gave + _dropped(stages[0])
+    """Say how much came to a stage; what a stream was given is known of what it dropped alone."""
+    if stages[number].kind != "stream":
+        return stages[number - 1].gave if number else 0
+    dropped = _dropped(stages[number])
+    return dropped and stages[number].gave + dropped
 
 
 def _dropped(stage: Passed) -> int:

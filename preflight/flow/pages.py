@@ -4,14 +4,23 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from preflight.flow.counting import MOST
 
+LATER, STAGES = "later", "stages.json"
+"""The folder of pipelines that are made while others run, and what is told of each."""
 
-def read(folder: str, stages: int) -> dict[str, list[Any]]:
-    """Put together what all processes have counted by now."""
+
+def read(about: Mapping[str, Any]) -> dict[str, list[Any]]:
+    """Put together what all processes have counted by now; also while a loader was made."""
+    home = about["folder"]
+    inner = [one for folder in (home, *about["made_in"]) for one in _later(folder)]
+    return {**_read(home, len(about["stages"])), "later": inner}
+
+
+def _read(folder: str, stages: int) -> dict[str, list[Any]]:
     gave, swallowed = [0] * stages, [0] * stages
     reasons: dict[tuple[object, ...], dict[str, Any]] = {}
     for name in sorted(os.listdir(folder)):
@@ -34,6 +43,20 @@ def read(folder: str, stages: int) -> dict[str, list[Any]]:
             known["times"] += slots[slot]
             known["varies"] |= bool(slots[slot + 1]) or known["error"] != one["error"]
     return {"gave": gave, "swallowed": swallowed, "reasons": [*reasons.values()]}
+
+
+def _later(folder: str) -> list[dict[str, Any]]:
+    """Read what pipelines count that were made by then; the innermost first, which begin last."""
+    found = []
+    home = os.path.join(folder, LATER)
+    for name in os.listdir(home) if os.path.isdir(home) else ():
+        try:
+            with open(os.path.join(home, name, STAGES), encoding="utf-8") as file:
+                told = json.load(file)
+        except OSError:  # it is being made
+            continue
+        found.append({**told, **_read(os.path.join(home, name), len(told["stages"]))})
+    return sorted(found, key=lambda one: -one["since"])
 
 
 def _reasons(path: str) -> Iterator[dict[str, Any]]:

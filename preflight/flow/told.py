@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -16,7 +16,7 @@ from preflight.values.wire import from_wire
 def counts_of(about: Mapping[str, Any]) -> Mapping[str, Any] | None:
     """Read what processes have counted by now; None where their folder is gone."""
     try:
-        return read(about["folder"], len(about["stages"]))
+        return read(about)
     except OSError:
         return None
 
@@ -29,21 +29,32 @@ def flow_of(
     root: str,
     **how: Any,
 ) -> Flow | None:
-    """Say what went through a loader."""
+    """Say what went through a loader; None where nothing of it counts."""
     if counts is None:
         return None
-    stages = []
-    for number, wire in enumerate(about["stages"]):
-        mine = [_swallowed(one, root) for one in counts["reasons"] if one["stage"] == number]
-        more = counts["swallowed"][number] - sum(one.times for one in mine)
+    parts = [*counts["later"], {**about, **counts}]
+    stages: list[Passed] = []
+    for part in parts:
+        before = stages[-1].pipeline if stages else 0
+        for one in _stages(part, root):
+            around = one.kind == "stream" and bool(stages)
+            unit = stages[-1].unit if around else one.unit
+            stages.append(replace(one, pipeline=before + one.pipeline, unit=unit))
+    if not stages:
+        return None
+    resampled = any(part["resampled"] for part in parts)
+    return Flow(name=name, defined=defined, stages=tuple(stages), resampled=resampled, **how)
+
+
+def _stages(part: Mapping[str, Any], root: str) -> Iterator[Passed]:
+    for number, wire in enumerate(part["stages"]):
+        mine = [_swallowed(one, root) for one in part["reasons"] if one["stage"] == number]
+        more = part["swallowed"][number] - sum(one.times for one in mine)
         if more > 0:
             mine.append(Swallowed(by="handler", error="others", times=more))
-        told = tuple(sorted(mine, key=_most))
         passed = from_wire(Passed, wire)
-        stages.append(replace(passed, gave=counts["gave"][number], swallowed=told))
-    return Flow(
-        name=name, defined=defined, stages=tuple(stages), resampled=about["resampled"], **how
-    )
+        told = tuple(sorted(mine, key=_most))
+        yield replace(passed, gave=part["gave"][number], swallowed=told)
 
 
 def _most(one: Swallowed) -> int:

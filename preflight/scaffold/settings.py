@@ -126,9 +126,11 @@ def _tables(targets: Sequence[Target], folder: str, job: Job | None) -> Iterator
     data = data_sets((one for one in targets if one not in doubtful), folder)
     for one in data:
         yield table("data", remark=one.remark, **{one.key: one.value})
+    earns = bool(data) or any(isinstance(one, CacheFolder) for one in targets)
     for shown in data_sets(doubtful, folder):
         entry = table("data", remark=_ONLY_SHOWN, **{shown.key: shown.value})
-        yield "".join(f"# {line}" for line in _lines([entry]))
+        # Where they are all that there is, an entry of their own would make a GO of them.
+        yield entry if earns else "".join(f"# {line}" for line in _lines([entry]))
     named = [one for one in (job.data if job else ()) if one.path or one.shards]
     open_ones = [
         DataSettings(path=one.value) if one.key == "path" else DataSettings(shards=one.value)

@@ -229,8 +229,12 @@ class Job(Table):
     @property
     def names_targets(self) -> bool:
         """Whether the settings say what there is to look at."""
-        named = (self.data, self.cache, self.loader, self.model, self.source, self.script)
-        return any(named)
+        return self.names_more_than_sources or bool(self.source)
+
+    @property
+    def names_more_than_sources(self) -> bool:
+        """Whether they say more of it than which sources are read."""
+        return any((self.data, self.cache, self.loader, self.model, self.script))
 
     def implies_data(self, entry: int) -> bool:
         """Whether a cache was made of the only data set, since it says how entries are named."""

@@ -28,6 +28,7 @@ _SHOWS = re.compile(
 # Where a job says what it reads, and how: `root="photos"`, `ImageFolder("./photos/")`.
 _SAY = (".py", ".yaml", ".yml", ".toml", ".json")
 _CODE = (".py", ".ts", ".tsx", ".js", ".go", ".rs", ".cpp")
+_OURS = "preflight.toml"  # where `init` has named them, in a comment
 _MOST_TEXTS, _LONGEST_TEXT = 500, 1 << 18
 _NAMES = rb"[\"'\s=](?:\./)?(%s)/?(?:\*[^\"'\n]{0,80})?(?:[\"']|[ \t]*$)"
 _READS = re.compile(rb"root|dir|path|folder|data|glob|source", re.IGNORECASE)
@@ -99,7 +100,7 @@ def _texts(top: str) -> Iterator[bytes]:
         for name in listed.files:
             path = os.path.join(place, name)
             try:
-                if name.endswith(_SAY) and os.path.getsize(path) <= _LONGEST_TEXT:
+                if name.endswith(_SAY) and name != _OURS and os.path.getsize(path) <= _LONGEST_TEXT:
                     yield read_small(path)
             except (OSError, OddFileError):
                 continue

@@ -25,8 +25,8 @@ class Lack:
 
     kind: str
     """`gpu`, `nccl`, `group` (a process group), `launch` (a variable that a launcher sets),
-    `variable` (any other), `package`, `network`, `arguments` (of the command line), or `stand-in`
-    (a GPU, for which the CPU stood in)."""
+    `variable` (any other), `package`, `network`, `file` (outside the job's folders), `arguments`
+    (of the command line), or `stand-in` (a GPU, for which the CPU stood in)."""
 
     name: str
     """What is missed, for people: `CUDA`, `a GPU`, `RANK`, `timm`."""

@@ -56,6 +56,7 @@ _SAYS_NONE = re.compile(
 _ASKS_WHICH = "accelerator.current_accelerator("
 _BY_NVML = "PYTORCH_NVML_BASED_CUDA_CHECK"
 _WITHOUT_CUDA = re.compile(r"'torch\._C' has no attribute '_cuda_|type torch\.cuda\.\w+ not avail")
+_TOLD_BY = ("nvidia-smi", "rocm-smi", "nvcc")  # commands that come with a driver, or with CUDA
 _SAID_BY = (RuntimeError, AssertionError, ValueError, OSError, SystemExit)
 _COUNTED_BY = (ZeroDivisionError, IndexError)
 
@@ -152,6 +153,8 @@ def _gpu(error: BaseException) -> Lack | None:
         return Lack(kind="gpu", name=_what_gpu(text))
     if isinstance(error, (TypeError, AttributeError)) and _WITHOUT_CUDA.search(text):
         return Lack(kind="gpu", name="CUDA")
+    if isinstance(error, FileNotFoundError) and error.filename in _TOLD_BY:
+        return None if sees_gpu() else Lack(kind="gpu", name=error.filename)
     if isinstance(error, AttributeError):
         names_none = "'NoneType'" in text and _ASKS_WHICH in _line(error)
         return Lack(kind="gpu", name=ASKED_FOR) if names_none and not sees_gpu() else None

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import preflight
+from preflight.batches.passing import Bounds, _is_too_long
 from preflight.findings.report import Report
 from tests.archives import tarred
 from tests.asking import by_loader, of
@@ -136,3 +137,11 @@ def test_workers_that_draw_other_numbers_are_left_alone(seen: Callable[[str], Re
     assert by_loader(report) == {}
     assert [one.reason for one in outcome.skipped] == ["it has no workers"]
     assert outcome.broken == ()
+
+
+def test_the_time_of_a_stream_without_a_length_begins_behind_its_first_batch() -> None:
+    """Before that, workers start, which are spawned, say."""
+    bounds = Bounds(seconds=3.0, length=None, num_workers=2)
+
+    assert not _is_too_long(20.0, 1.0, 5, bounds)
+    assert _is_too_long(20.0, 3.5, 5, bounds)

@@ -379,6 +379,7 @@ GPUS = {
     "as FSDP says": (
         "raise RuntimeError('FSDP needs a non-CPU accelerator device, but no accelerator device')"
     ),
+    "told by a command of its driver": "__import__('subprocess').run(['nvidia-smi'])",
     "as its driver says": "raise RuntimeError('Found no NVIDIA driver on your system.')",
 }
 
@@ -420,6 +421,24 @@ def test_a_gpu_of_another_machine_leaves_open_what_is_made_there(tmp_path: Path)
 
     assert report.verdict == "cannot-judge"
     assert broken(report)[0].error.startswith("it needs CUDA, which is not here, so it was not")
+
+
+@pytest.mark.parametrize("elsewhere", [False, True], ids=["here", "elsewhere"])
+def test_a_file_on_a_disk_of_another_machine_is_no_fault_of_its_line(
+    tmp_path: Path, *, elsewhere: bool
+) -> None:
+    """Where the job runs here, it stops at that line."""
+    there = tmp_path.parent / "no-such-disk" / "list.txt"
+    text = f"{LOADER}def make():\n    open({str(there)!r})\n{LOADS}"
+
+    report = look(tmp_path, text, elsewhere=elsewhere)
+
+    if elsewhere:
+        assert report.verdict == "cannot-judge"
+        assert broken(report)[0].error.startswith(f"it needs {there}, which is not here, so it was")
+    else:
+        assert [one.check for one in report.findings] == ["target-unbuildable"]
+        assert str(report.findings[0].at).startswith("train.py:3")
 
 
 def test_a_factory_that_takes_its_device_is_made_on_the_cpu_as_it_is_said_to(

@@ -77,13 +77,6 @@ def test_healthy_scripts_are_left_alone(
     assert of_source(tmp_path, text, Job(launch=Launch(start_method=method)), path=path) == []
 
 
-def test_a_loader_that_forks_by_itself_is_left_alone_in_a_folder(tmp_path: Path) -> None:
-    text = TUTORIAL.replace("=4)", '=4, multiprocessing_context="fork")')
-
-    assert of_source(tmp_path, text, path=".") == []
-    assert [one.severity for one in of_source(tmp_path, text)] == [Severity.WARNING]
-
-
 OPEN = TUTORIAL.replace("=4)", "=args.n)")
 IMPORTED = "from data import make\nloader = make()\n" + LOOP
 
@@ -93,8 +86,6 @@ LEFT: dict[str, tuple[str, dict[str, Any]]] = {
         {"job": replace(SPAWN, launch=replace(SPAWN.launch, num_workers=0))},
     ),
     "imports without workers": (IMPORTED, {"more": "def make():\n    return DataLoader(data)\n"}),
-    "what lies about in a folder, where workers are forked": (TUTORIAL, {"job": FORK, "path": "."}),
-    "what lies about in a folder, with workers that nobody knows": (OPEN, {"path": "."}),
 }
 
 
@@ -120,10 +111,36 @@ def test_a_tutorials_script_is_an_error_where_workers_are_spawned(tmp_path: Path
     assert "num_workers=0" in (finding.workaround or "")
 
 
-def test_it_is_a_warning_where_workers_are_forked(tmp_path: Path) -> None:
+FORKS = TUTORIAL.replace("=4)", '=4, multiprocessing_context="fork")')
+UNKNOWN = Job(launch=Launch(elsewhere=True))
+
+
+@pytest.mark.parametrize(
+    ("text", "job", "severity"),
+    [
+        (TUTORIAL, FORK, Severity.NOTE),
+        (FORKS, SPAWN, Severity.NOTE),
+        (TUTORIAL, UNKNOWN, Severity.WARNING),
+        (OPEN, SPAWN, Severity.WARNING),
+        (TUTORIAL, SPAWN, Severity.ERROR),
+    ],
+    ids=["forked", "forked by itself", "another machine", "workers unknown", "spawned"],
+)
+def test_a_file_that_is_named_and_its_folder_are_told_alike(
+    tmp_path: Path, text: str, job: Job, severity: Severity
+) -> None:
+    (named,) = of_source(tmp_path, text, job)
+    (found,) = of_source(tmp_path, text, job, path=".")
+
+    assert found == named
+    assert named.severity is severity
+
+
+def test_it_is_a_note_where_workers_are_forked(tmp_path: Path) -> None:
+    """Nothing is imported a second time, and the job runs."""
     (finding,) = of_source(tmp_path, TUTORIAL, FORK)
 
-    assert finding.severity is Severity.WARNING
+    assert finding.severity is Severity.NOTE
     assert (finding.why or "").startswith("Here workers are forked (the job's settings), which ")
     assert "Linux from Python 3.14 on" in (finding.why or "")
 
@@ -199,17 +216,17 @@ SET = replace(FOUND, start_method="forkserver", start_method_from="train.py:2")
 @pytest.mark.parametrize(
     ("facts", "job", "severity", "words"),
     [
-        (LINUX, Job(), Severity.WARNING, "forked (the default of Python 3.11 on Linux)"),
+        (LINUX, Job(), Severity.NOTE, "forked (the default of Python 3.11 on Linux)"),
         (PYTHON_3_14, Job(), Severity.ERROR, "forkserver (the default of Python 3.14 on Linux)"),
         (LINUX, SPAWN, Severity.ERROR, "spawned (preflight.toml:2)"),
-        (PYTHON_3_14, FORK, Severity.WARNING, "forked (the job's settings)"),
+        (PYTHON_3_14, FORK, Severity.NOTE, "forked (the job's settings)"),
         (
             replace(LINUX, unguarded=(SET,)),
             Job(),
             Severity.ERROR,
             "forkserver (set_start_method, train.py:2)",
         ),
-        (replace(LINUX, unguarded=(SET,)), FORK, Severity.WARNING, "forked (the job's settings)"),
+        (replace(LINUX, unguarded=(SET,)), FORK, Severity.NOTE, "forked (the job's settings)"),
         (
             replace(LINUX, unguarded=(OWN,)),
             FORK,
@@ -289,11 +306,11 @@ def test_a_worker_that_was_seen_to_start_it_confirms_it() -> None:
     )
 
 
-def test_what_a_worker_would_do_is_a_warning_where_workers_are_forked() -> None:
+def test_what_a_worker_would_do_is_a_note_where_workers_are_forked() -> None:
     forked = replace(LOADED, start_method="fork", start_method_from="the default of Linux")
     (finding,) = ask(ID, forked)
 
-    assert finding.severity is Severity.WARNING
+    assert finding.severity is Severity.NOTE
     assert (finding.why or "").startswith("Here workers are forked (the default of Linux), which ")
 
 

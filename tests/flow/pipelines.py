@@ -13,6 +13,7 @@ import json
 import tarfile
 from pathlib import Path
 
+import made_later
 import webdataset as wds
 from torch.utils.data import DataLoader, IterableDataset
 
@@ -280,6 +281,10 @@ BAD = {
 }
 
 
+SOUND |= made_later.sound(number_of, is_small, want_few)
+BAD |= made_later.bad(number_of, want_few, want_caption, want_title, lenient)
+
+
 def _want_title(text):
     return json.loads(text)["title"]
 
@@ -321,9 +326,21 @@ def one():
     return {**SOUND, **BAD}[os.environ["CASE"]]()
 
 
+def at_once():
+    return loader(made_later.AtOnce(want_caption))
+
+
+def batches():
+    return made_later.batches_of(want_caption)
+
+
 def one_sound():
     return SOUND["with_handler"]()
 
 
-def sent():
-    return wds.DataPipeline(*readers(handler=print_only), wds.map(want_few, print_only), lenient)
+def one_sent(name):
+    """Give a loader whose data set can be sent to a worker."""
+    if name != "sent":
+        return loader(made_later.late(want_few), 2)
+    own = wds.map(want_few, print_only)
+    return loader(wds.DataPipeline(*readers(handler=print_only), own, lenient))

@@ -52,6 +52,14 @@ BAD: Mapping[str, tuple[str, str]] = {
     "stops": ("50 of 51 samples come out, and then its stream ends: ignore_and_stop ends", "error"),
     "batches": ("160 of 400 samples come out; 240 are dropped by ignore_and_continue", "error"),
     "web_loader": ("12 of 400 samples come out; 388 are dropped by ignore_and_continue", "error"),
+    "late_tenth": ("360 of 400 samples come out; 40 are dropped by ignore_and_conti", "warning"),
+    "late_few_in_workers": ("12 of 400 samples come out; 388 are dropped by ignore_and", "error"),
+    "late_nothing": ("0 of 400 samples come out; 400 are dropped by ignore_and_continue", "error"),
+    "late_nested": ("360 of 400 samples come out; 40 are dropped by ignore_and_cont", "warning"),
+    "late_mixed": ("206 of 400 samples come out; 194 are dropped by ignore_and_cont", "warning"),
+    "late_own_stage": ("12 of 400 samples come out; 388 are dropped by an except clause", "error"),
+    "late_lenient": ("360 of 400 samples come out; 40 are dropped by an except clause", "warning"),
+    "late_by_shard": ("12 of 400 samples come out; 388 are dropped by ignore_and_con", "error"),
 }
 
 # Counts what comes out of each, as any script may.
@@ -99,7 +107,8 @@ def in_python(folder: Path, code: str) -> str:
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Give a job with its shards; processes start as copies of one that has imported torch."""
     made = tmp_path_factory.mktemp("job")
-    shutil.copy(PIPELINES, made / "pipelines.py")
+    for one in ("pipelines.py", "made_later.py"):
+        shutil.copy(PIPELINES.with_name(one), made)
     (made / "plain.py").write_text(PLAIN, encoding="utf-8")
     writing = [sys.executable, "-c", "import pipelines; pipelines.write_shards()"]
     with copies():
@@ -205,6 +214,17 @@ def test_an_endless_stream_of_which_nothing_comes_is_told_once_with_the_reason(
     assert "training stands at step 0" in finding.why
 
 
+def test_what_is_lost_while_a_loader_is_made_is_told_too(folder: Path) -> None:
+    """And what a generator loses that gives batches of a pipeline that it makes itself."""
+    words = ("pipelines:at_once", "pipelines:batches")
+    report = preflight.run(*words, folder=str(folder), select=CHECKS, timeout=60.0)
+
+    assert {one.at.name for one in report.findings} == {*words}
+    for one in report.findings:
+        assert one.check == "loader-starved"
+        assert one.message.startswith("360 of 400 samples come out; 40 are dropped by ignore_and_")
+
+
 def test_nothing_is_counted_where_nobody_asks(folder: Path) -> None:
     report = look(folder, "one_sound", select=["loader-end"])
 
@@ -213,7 +233,8 @@ def test_nothing_is_counted_where_nobody_asks(folder: Path) -> None:
 
 
 def test_a_loader_gives_the_same_whether_it_counts_or_not(folder: Path, tmp_path: Path) -> None:
-    shutil.copy(PIPELINES, tmp_path)
+    for one in ("pipelines.py", "made_later.py"):
+        shutil.copy(PIPELINES.with_name(one), tmp_path)
     code = (
         "import pipelines, pickle\n"
         "pipelines.write_shards(each=25, step=4)\n"
@@ -233,31 +254,41 @@ def test_a_loader_gives_the_same_whether_it_counts_or_not(folder: Path, tmp_path
     in_python(tmp_path, code)
 
 
-FIT = """
-import pickle, sys, pipelines
+# What a process counts that is not forked, and goes over what is pickled here: `there` says how.
+AFAR = """
+import json, pickle, subprocess, sys, pipelines
 from preflight.flow.fitted import fit
-from preflight.flow.pages import read
 from preflight.objects.facts import Definition
 
-dataset = pipelines.sent()
-fitted = fit(dataset, Definition(), ".")
+loader = pipelines.one_sent({name!r})
+fitted = fit(loader, Definition(), ".")
 with open("sent.pickle", "wb") as file:
-    pickle.dump(dataset, file)
-import json, subprocess
+    pickle.dump([loader.dataset, loader.worker_init_fn], file)
 if "torch_template" in sys.modules:  # it starts a copy, too
     import torch_template as copying
     subprocess.Popen._execute_child = copying.starting_by(lambda: copying.Template.ours)
-there = "import sys; sys.modules['preflight'] = None; sys.path.insert(0, '.'); import pickle; "
-there += "print(len(list(pickle.load(open('sent.pickle', 'rb')))))"
+there = "import sys; {there}; sys.path.insert(0, '.'); import pickle; "
+there += "dataset, begins = pickle.load(open('sent.pickle', 'rb')); begins and begins(0); "
+there += "print(len(list(dataset)))"
 subprocess.run([sys.executable, "-c", there], check=True, stdin=subprocess.PIPE)
 counts = fitted.counts()
+counts = (*counts["later"], counts)[0]
 print(json.dumps([counts["gave"][-3:], counts["swallowed"][-3:]]))
 """
 
 
 def test_a_worker_that_has_no_preflight_counts(folder: Path) -> None:
     """As one that is spawned: what it is sent names no module of ours."""
-    *_, came, counted = in_python(folder, FIT).splitlines()
+    code = AFAR.format(name="sent", there="sys.modules['preflight'] = None")
+    *_, came, counted = in_python(folder, code).splitlines()
 
     assert came == "0"
     assert json.loads(counted) == [[400, 12, 0], [0, 388, 12]]
+
+
+def test_a_worker_that_is_not_forked_counts_in_pipelines_that_it_makes(folder: Path) -> None:
+    code = AFAR.format(name="late_in_workers", there="pass")
+    *_, came, counted = in_python(folder, code).splitlines()
+
+    assert came == "12"
+    assert json.loads(counted) == [[4, 400, 12], [0, 0, 388]]

@@ -328,12 +328,31 @@ def test_a_module_that_is_named_by_itself_may_be_called_by_anybody(tmp_path: Pat
 def test_scripts_below_are_offered_where_none_lies_at_the_top(tmp_path: Path) -> None:
     script(tmp_path, "lib/deep/train_b.py")
     script(tmp_path, "code/train_a.py")
+    script(tmp_path, "cli/__main__.py")
     (tmp_path / "code/train_tools.py").write_text("import os\nprint(os.name)\n")
 
     page = str(preflight.run(folder=str(tmp_path)))
 
     assert "preflight run code/train_a.py" in page
-    assert scripts_in(str(tmp_path)) == ["code/train_a.py", "lib/deep/train_b.py"]
+    *scripts, last = scripts_in(str(tmp_path))
+    assert scripts == ["code/train_a.py", "lib/deep/train_b.py"]
+    assert last == "cli/__main__.py"
+
+
+def test_scripts_of_other_names_are_offered_where_they_train(tmp_path: Path) -> None:
+    """As those of minGPT are: none is called train, and none lies at the top."""
+    trains = "    trainer = Trainer(model)\n    trainer.run()\n"
+    for name, text in {
+        "projects/adder/adder.py": trains,
+        "projects/chat/chat.py": "    loss = model(x)\n    loss.backward()\n",
+        "lib/bpe.py": "    print(encode('a'))\n",
+        "tests/test_adder.py": trains,
+    }.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(f"import torch\nif __name__ == '__main__':\n{text}")
+
+    assert scripts_in(str(tmp_path)) == ["projects/adder/adder.py", "projects/chat/chat.py"]
+    assert "preflight run projects/adder/adder.py" in str(preflight.run(folder=str(tmp_path)))
 
 
 def test_a_script_that_imports_its_own_package_is_offered_as_a_module_of_it(

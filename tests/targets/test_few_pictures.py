@@ -156,6 +156,15 @@ def test_data_beside_them_earns_a_go(tmp_path: Path) -> None:
     assert run(tmp_path).verdict == "go"
 
 
+def test_beside_data_init_has_them_looked_at_as_a_run_without_it_does(tmp_path: Path) -> None:
+    repository(tmp_path, "data/train/cat/a.jpg")
+    put(tmp_path, "img/b.jpg", content=PICTURE[:-40])
+
+    write(str(tmp_path), force=False)
+
+    assert run(tmp_path).verdict == "no-go"
+
+
 def test_what_init_writes_of_them_earns_no_go_either(tmp_path: Path) -> None:
     """They stand there commented out, for whoever trains on them."""
     repository(tmp_path, "img/a.jpg")
@@ -165,6 +174,8 @@ def test_what_init_writes_of_them_earns_no_go_either(tmp_path: Path) -> None:
     said = (tmp_path / "preflight.toml").read_text(encoding="utf-8")
     assert '# [[data]]\n# path = "img"  # few pictures beside code' in said
     assert run(tmp_path).verdict == "cannot-judge"
+    put(tmp_path, "img/b.jpg", content=PICTURE[:-40])
+    assert run(tmp_path).verdict == "no-go"  # as before `init`
 
 
 def test_a_line_of_a_million_characters_is_read_in_no_time(tmp_path: Path) -> None:

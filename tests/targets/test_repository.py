@@ -58,6 +58,16 @@ def test_data_in_a_folder_with_code_is_found(
     assert found is None or not (found.pictures or found.of_code)
 
 
+def test_data_beside_a_script_that_is_run_is_said_to_be_nobody_elses(tmp_path: Path) -> None:
+    """Which of it the script reads is not known; that it belongs to documents neither."""
+    put(tmp_path, "train.py", "data/0.tar", "data/a.jpg", "data/a.npz", "data/train.jsonl")
+
+    (found,) = around(tmp_path, "train.py").unread
+
+    assert not (found.pictures or found.of_code)
+    assert [one.suffix for one in found.files] == [".jsonl"]
+
+
 @pytest.mark.parametrize("word", ["docs", "data=assets", "cache=pkg"])
 def test_what_is_named_is_looked_at_wherever_it_lies(tmp_path: Path, word: str) -> None:
     put(tmp_path, "README.md", "train.py", "docs/a.jpg", "assets/b.jpg")

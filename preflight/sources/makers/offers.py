@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from preflight.syntax.listing import is_test
 from preflight.targets.folders import look_for_sources
 from preflight.values.names import first_of, name_of
 from preflight.values.small_files import OddFileError, read_small
@@ -32,6 +33,9 @@ _ENTERS = re.compile(rb"^\w+(?:\.\w+)*\(|^(?:for|while|with) ", re.MULTILINE)
 _FIRST = re.compile(r"train|main|finetune|pretrain", re.IGNORECASE)
 _SCRIPT = re.compile(r"(?:\w+_)?(?:train|main|finetune|pretrain)\w*\.py", re.IGNORECASE)
 
+# What a script does that trains, whatever it is called.
+_TRAINS = re.compile(rb"\.backward\(|(?:\b|_)[tT]rainer\w*\.(?:fit|run|train)\(")
+
 
 def offers(folder: str, places: Iterable[str]) -> Mapping[str, tuple[str, str | None]]:
     """Give, by part of a job, the command that looks at it, and where what it names stands.
@@ -42,7 +46,7 @@ def offers(folder: str, places: Iterable[str]) -> Mapping[str, tuple[str, str | 
     at_top = _at_top(folder)
     paths = dict.fromkeys([*at_top, *(path for place in places for path in _files_of(place))])
     found = _made_in(folder, tuple(_worth_parsing(paths)))
-    for script in (_scripts_of(at_top) or _guarded_of(paths))[:1]:
+    for script in _likely_scripts(at_top, paths)[:1]:
         found["source"] = (_command(f"source={name_of(script, folder)}"), None)
         words = _started_as(script, folder)
         found["script"] = (shlex.join(["preflight", "run", *words]), "runs it in short")
@@ -51,7 +55,7 @@ def offers(folder: str, places: Iterable[str]) -> Mapping[str, tuple[str, str | 
 
 def scripts_in(folder: str) -> list[str]:
     """Name what seems to start a training in a folder, the likeliest first: `-m package.train`."""
-    found = _scripts_of(_at_top(folder)) or _guarded_of(_files_of(folder))
+    found = _likely_scripts(_at_top(folder), _files_of(folder))
     return [" ".join(_started_as(one, folder)) for one in found]
 
 
@@ -69,10 +73,31 @@ def _scripts_of(paths: Iterable[str]) -> list[str]:
     return sorted(filter(_is_script, paths), key=_how_likely)
 
 
-def _guarded_of(paths: Iterable[str]) -> list[str]:
-    """Give scripts that lie deeper, where only their guard tells them from modules."""
-    found = [one for one in _scripts_of(paths) if b"__main__" in read_small(one)]
-    return sorted(found, key=lambda one: (one.count(os.sep), *_how_likely(one)))
+def _likely_scripts(at_top: Iterable[str], paths: Iterable[str]) -> list[str]:
+    """Give those of usual names, at the top or else deeper; or else any that trains.
+
+    Of those that lie deeper, only their guard tells them from modules.
+    """
+    paths = tuple(paths)
+    found = _scripts_of(at_top) or [*filter(_is_guarded, _scripts_of(paths))]
+    found = found or [*filter(_trains, filter(_is_guarded, paths))]
+    return sorted(found, key=lambda one: (_is_command(one), one.count(os.sep), *_how_likely(one)))
+
+
+def _is_guarded(path: str) -> bool:
+    try:
+        return b"__main__" in read_small(path)
+    except (OSError, OddFileError):
+        return False
+
+
+def _is_command(path: str) -> bool:
+    """Whether it is what a package does when it is run, which mostly waits for a word."""
+    return os.path.basename(path) == "__main__.py"
+
+
+def _trains(path: str) -> bool:
+    return not is_test(os.path.basename(path)) and _TRAINS.search(read_small(path)) is not None
 
 
 def _made_in(folder: str, paths: tuple[str, ...]) -> dict[str, tuple[str, str | None]]:

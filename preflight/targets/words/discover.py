@@ -78,6 +78,7 @@ def discover(words: Iterable[str], job: Job, folder: str) -> Discovered:
     pairs: list[tuple[str, Target]] = []
     datasets: list[Dataset] = []
     by_word: list[tuple[str, Dataset]] = []
+    shown: tuple[Folder, ...] = ()
     if of_script:
         script = read_script(of_script, folder, job.python)
         pairs.append((script.name_in(folder), script))
@@ -95,6 +96,10 @@ def discover(words: Iterable[str], job: Job, folder: str) -> Discovered:
         datasets += of_settings(job, data_sets)
         pairs += [pair for named in data_sets for pair in named]
         pairs += from_settings(job)
+        if not job.names_more_than_sources:
+            shown = may_only_show(_around(folder), folder)
+            pairs += [(_name_around(one, folder), one) for one in shown]
+            datasets += by_folder(None, shown, folder)
     else:
         around = tuple(_around(folder))
         pairs += [(_name_around(target, folder), target) for target in around]
@@ -111,6 +116,8 @@ def discover(words: Iterable[str], job: Job, folder: str) -> Discovered:
             for word, target in pairs
         ]
     targets = [target for _, target in pairs]
+    if not (words or of_script or job.names_targets):
+        shown = may_only_show(targets, folder)
     targets += dict.fromkeys(_sources_of(targets))
     apart: list[Target] = list(datasets)
     if not any(isinstance(target, Host) for target in targets):
@@ -119,8 +126,8 @@ def discover(words: Iterable[str], job: Job, folder: str) -> Discovered:
         targets=tuple(dict.fromkeys(targets)),
         pairs=tuple(pairs),
         apart=tuple(apart),
-        unread=tuple(filter(None, _unread(words, job, folder, targets))),
-        may_only_show=() if words or job.names_targets else may_only_show(targets, folder),
+        unread=tuple(filter(None, _unread(words, job, folder, targets, is_run=bool(of_script)))),
+        may_only_show=shown,
     )
 
 
@@ -136,11 +143,12 @@ def _around(folder: str) -> Iterator[Target]:
 
 
 def _unread(
-    words: tuple[str, ...], job: Job, folder: str, targets: Iterable[Target]
+    words: tuple[str, ...], job: Job, folder: str, targets: Iterable[Target], *, is_run: bool
 ) -> Iterator[Unread]:
     """Count in each folder that was named, and lies in no other one; or in what is around.
 
-    Settings that name files of the job's own folder stand for what is around, as `init` does it.
+    Of that, nobody has taken anything for data where a script `is_run`. Settings that name files of
+    the job's own folder stand for what is around, as `init` does it.
     """
     named = [(place, "=" not in word) for word in words for place in folder_in(word, folder)]
     if not words:
@@ -150,8 +158,8 @@ def _unread(
         files = (one for one in targets if isinstance(one, (Shard, Folder, CacheFolder)))
         paths += [""] if any(_lies_in(one.path, job.root) for one in files) else []
         named = [(os.path.join(job.root, one), False) for one in paths]
-        if not (job.data or job.cache or job.loader or job.model or job.script):
-            named = [(folder, True)]
+        if not job.names_more_than_sources:
+            named = [(folder, not is_run)]
     met: list[str] = []
     for place, of_any_kind in sorted((os.path.normpath(path), kind) for path, kind in named):
         if not any(_lies_in(place, one) for one in met):
