@@ -115,6 +115,20 @@ def _without_parts(what: Structure) -> str:
     return what.type.rpartition(".")[2] if what.is_bare else ""
 
 
+_OWN = {one.__name__: one for one in (tuple, list, dict, str, bytes, int, float, bool)}
+
+
+def without_attribute(name: str, what: Structure) -> str:
+    """Say what Python raises where there is no such attribute; empty: there is, or nobody knows."""
+    known = what.attributes
+    if not what.type and what.kind in _OWN:
+        known = tuple(dir(_OWN[what.kind]))
+    if not name or name.startswith("_") or known is None or name in known:
+        return ""
+    kind = what.type.rpartition(".")[2] or what.kind
+    return f"AttributeError: {kind!r} object has no attribute {name!r}"
+
+
 def is_plain_dict(what: Structure) -> bool:
     """Whether it is known whole, and raises KeyError for any other key."""
     is_plain = not what.type or what.type.rpartition(".")[2] in _LIKE_DICTS

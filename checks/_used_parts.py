@@ -9,7 +9,7 @@ from preflight.facts import Structure, TakenFor
 from preflight.settings.taking import Taking
 from preflight.sources.flaws.facts import EACH, Use
 
-from ._taken_apart import described, is_plain_dict, misfit
+from ._taken_apart import described, is_plain_dict, misfit, without_attribute
 
 _NONE = Structure(kind="none")
 
@@ -27,7 +27,8 @@ def first_misuse(uses: Iterable[Use], batch: Structure) -> Misuse | None:
     for use in uses:
         for part in _parts(batch, use.at) if use.raises else ():
             wrong = misfit(Taking("", keys=(use.key,)), part) if use.key is not None else None
-            error = use.raises if part.kind == "none" else wrong.error if wrong else ""
+            error = wrong.error if wrong else without_attribute(use.attribute, part)
+            error = use.raises if part.kind == "none" else error
             if error:
                 return Misuse(use, error, described(part))
     return None
@@ -57,5 +58,7 @@ def _parts(what: Structure, way: tuple[str | int, ...]) -> Iterator[Structure]:
     elif what.kind in ("tuple", "list") and isinstance(step, int):
         if len(what.parts) == what.length and -len(what.parts) <= step < len(what.parts):
             yield from _parts(what.parts[step], tuple(rest))
+    elif step in what.nothing:
+        yield from _parts(_NONE, tuple(rest))
     elif is_plain_dict(what):
         yield _NONE

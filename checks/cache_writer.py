@@ -4,8 +4,10 @@ What it finds
     Of a cache whose writer is named (`writer = "module:save"` in `[[cache]]`), the function is
     imported and called by three processes at once, for about 2 s, on files of a scratch folder
     beside the cache, while a fourth one reads them. It is called as `save(path, value)` or
-    `save(value, path)`, as the names of its parameters say, else as works first; the path is a
-    text or a `pathlib.Path`, the value a tensor, a dict of one, an array or bytes of the size of
+    `save(value, path)`, as the names of its parameters say (`path`, `file`, `target` and the like),
+    by keyword where it wants that, else as works first; one with other parameters needs a function
+    around it. `module:store.save` is a method of a thing in the module. The path is a text or a
+    `pathlib.Path`, the value a tensor, a dict of one, an array or bytes of the size of
     the entries that are there. Told are reads that fail (torch.load, numpy.load or safetensors, by
     the suffix; else bytes that are no version of the file), that find no file although it was there
     before, or that mix what two have written; files that stay damaged; saves that raise while

@@ -8,10 +8,11 @@ What it finds
     Lightning's CombinedLoader takes three: a batch of each loader, and two numbers. Found as well:
     batches that are None or False, and batches that differ in their parts, keys, types or
     dimensions, also behind the first ones, as far as the loader is run. How many samples there are,
-    and how long texts and sequences are, may differ. A part that is None, or a key that lacks, in
-    some batches is found where the loop uses it in each step (`mask.to(device)`, `batch["mask"]`)
-    and nothing in it asks what it is. And a step number that stays as it is or falls: what a loop
-    takes as `step`, or the batch has under the key `global_step`, `step` or `iteration`.
+    and how long texts and sequences are, may differ. A part that is None, or a key or attribute
+    that lacks, is found where the loop uses it in each step (`mask.to(device)`, `batch["mask"]`,
+    `batch.mask`) and nothing in it asks what it is, or may have set it. And a step number that
+    stays as it is or falls: what a loop takes as `step`, or the batch has under the key
+    `global_step`, `step` or `iteration`.
 
 Why it matters
     The job stops at that line, with `cannot unpack non-iterable int object`; or it goes on with the

@@ -3,7 +3,11 @@
 What it finds
     Two of the loader's workers are asked for one and the same sample, again and again, and so is a
     worker of a second epoch. Where one worker gives another one each time, so that it is random,
-    and another worker, or another epoch, begins with just the same, random numbers repeat.
+    and another worker, or another epoch, begins with just the same, random numbers repeat. Of a
+    stream, an `IterableDataset`, nobody can ask for one sample: where two of its epochs are alike,
+    it is gone through again with other random numbers, and is found where that makes other samples
+    of the same data. Of a stream without an end, or with an order of its own in each epoch, nothing
+    is said; nor of workers that draw alike where the epochs differ.
 
 Why it matters
     A generator that is made before workers start, as `np.random.default_rng(0)` in `__init__` or at
@@ -43,9 +47,11 @@ def loader_random(facts: RandomDraws, _job: Job) -> Iterator[Finding]:
     ]
     held = first_of(facts.generators, len(facts.generators)) if facts.generators else ""
     where = f" ({held})" if held else ""
+    what = f"one sample in {facts.draws} random versions, and the same {facts.draws} again"
+    if facts.is_stream:
+        what = f"{facts.draws} samples, made by random numbers, and just the same again"
     yield loader_random.found(
-        f"{' and '.join(who)} draw the same random numbers: {facts.dataset}{where} gave one sample "
-        f"in {facts.draws} random versions, and the same {facts.draws} again",
+        f"{' and '.join(who)} draw the same random numbers: {facts.dataset}{where} gave {what}",
         at=facts.defined.at(facts.name),
         why="The generator was seeded before the workers were started, or alike in each: each gets "
         "a copy of it, and draws from its begin.",

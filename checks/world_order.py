@@ -7,11 +7,12 @@ What it finds
     folders that list their entries in another order, and with other random numbers. Found are items
     of the rank that are others then, though ranks are to divide them: nobody has some of them, and
     several have others. Items are told apart by the names in the lists that a data set holds, or by
-    samples that are drawn with the same random numbers; those of a stream by webdataset's keys, by
-    paths, or whole. Found as well are lists that differ between two ranks where a
-    DistributedSampler divides them, so that they are divided twice. Where no sample is one that the
-    rank had with other random numbers, they may be made of these: that is a warning. Where every
-    rank has all, the order is nobody's business; only that of a set is a note, since no seed
+    samples that are drawn with the same random numbers, as many as half a second allows: where
+    these are not all, and alike, that is said, and nothing is passed; those of a stream by
+    webdataset's keys, by paths, or whole. Found as well are lists that differ between two ranks
+    where a DistributedSampler divides them, so that they are divided twice. Where no sample is one
+    that the rank had with other random numbers, they may be made of these: that is a warning. Where
+    every rank has all, the order is nobody's business; only that of a set is a note, since no seed
     repeats it.
 
     Nothing is said of what ranks agree on by themselves: lists that are sent around by

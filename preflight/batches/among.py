@@ -63,18 +63,10 @@ class Noted:
         return Counter(itertools.chain.from_iterable(self.parts.get(name, ())))
 
 
-def compare(loader: Any, given: Noted, seconds: float, tell: Callable[..., None]) -> Among | None:
-    """Run a stream without workers, and say what is otherwise; None: nothing, or nobody knows.
-
-    Last of all: what a data set keeps of itself is used up by that.
-    """
+def compare(loader: Any, given: Noted, alone: Noted, seconds: float) -> Among | None:
+    """Say what is otherwise without workers; None: nothing, or nobody knows."""
     real = real_loader(loader)
-    if not given.parts or not issubclass(type(real), classes("torch.utils.data", "DataLoader")):
-        return None
     until = time.monotonic() + seconds
-    alone = _alone(loader, given, seconds, tell)
-    if alone is None:
-        return None
     drops = vars(real).get("drop_last") is True
     name = _alike(given)
     if name is not None:
@@ -91,8 +83,14 @@ def compare(loader: Any, given: Noted, seconds: float, tell: Callable[..., None]
     return found
 
 
-def _alone(loader: Any, given: Noted, seconds: float, tell: Callable[..., None]) -> Noted | None:
-    """Note an epoch without workers; None where it does not come to its end in time."""
+def run_alone(loader: Any, given: Noted, seconds: float, tell: Callable[..., None]) -> Noted | None:
+    """Note an epoch without workers; None where it does not come to its end in time.
+
+    Last of all: what a data set keeps of itself is used up by that.
+    """
+    kinds = classes("torch.utils.data", "DataLoader")
+    if not given.parts or not issubclass(type(real_loader(loader)), kinds):
+        return None
     until, most = time.monotonic() + seconds, _LONGER * given.batches + given.workers
     noted = Noted(1, given.batch_size)
     try:
@@ -141,6 +139,12 @@ def _alike(given: Noted) -> str | None:
     # turns: only a part that names samples tells these apart.
     telling = [name for name in found if not others or _tells(given.parts[name][0])]
     return telling[0] if telling else None
+
+
+def agree(one: Sequence[int], other: Sequence[int]) -> bool:
+    """Whether both are the same, and that is no chance."""
+    same = _in_order(one, other, is_whole=False)
+    return same and _chance(Counter(one), in_order=True) < _BY_CHANCE
 
 
 def _in_order(one: Sequence[int], other: Sequence[int], *, is_whole: bool) -> bool:
@@ -227,7 +231,7 @@ def _give_the_same(dataset: Any, workers: int, seconds: float) -> bool:
 def _items(dataset: Any, workers: int, worker: int, until: float) -> list[int]:
     """Give a number for each of a worker's items behind the first one, with which it begins."""
     found = []
-    with _as_worker(dataset, workers, worker):
+    with as_worker(dataset, workers, worker):
         seed(worker + 1)
         items = iter(dataset)
         next(items)
@@ -243,7 +247,7 @@ def _items(dataset: Any, workers: int, worker: int, until: float) -> list[int]:
 
 
 @contextlib.contextmanager
-def _as_worker(dataset: Any, workers: int, worker: int) -> Iterator[None]:
+def as_worker(dataset: Any, workers: int, worker: int) -> Iterator[None]:
     """Have `get_worker_info` say that this is a worker."""
     from torch.utils.data._utils import worker as of_torch
 

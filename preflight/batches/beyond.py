@@ -71,10 +71,12 @@ def further(anew: Anew, first: Mapping[str, FirstBatches], wanted: Wanted) -> li
         return []
     seconds = wanted.seconds
     reasons = {name: _too_long(first[name], seconds) for name in came}
-    run = [name for name in came if not reasons[name]] if wanted.whole else []
+    short = [name for name in came if not reasons[name]]
+    run = short if wanted.whole else []
     orders = {
         "whole": run,
         "draws": came if wanted.draws else [],
+        "streams": short,
         "seconds": seconds,
         "blindly": wanted.blindly,
         "counts": wanted.counts,

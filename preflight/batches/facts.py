@@ -43,6 +43,12 @@ class Structure:
     is_bare: bool = False
     """Whether its class has attributes only, and neither `__iter__` nor `__getitem__`."""
 
+    attributes: tuple[str, ...] | None = None
+    """The public ones that a thing of a class of its own has; None: nobody knows all of them."""
+
+    nothing: tuple[str, ...] = ()
+    """Those of them that are None."""
+
     keys: tuple[str, ...] = ()
     """Of a dict, or the fields of a named tuple or a class that declares them (`dataclass`); as
     many as there are parts."""

@@ -131,7 +131,7 @@ class WholePass:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RandomDraws:
-    """One sample of a loader's data set that its workers were asked for again and again."""
+    """What workers drew of a data set: one sample again and again, or two epochs of a stream."""
 
     name: str
     defined: Definition = Definition()
@@ -146,8 +146,11 @@ class RandomDraws:
     dataset: str = ""
     """The class of the data set."""
 
+    is_stream: bool = False
+    """Whether its data set is one of which nobody can ask for a sample."""
+
     draws: int = 0
-    """How often each worker was asked for it."""
+    """How often each worker was asked for it; of a stream, samples of an epoch."""
 
     varies: bool = False
     """Whether one worker gave another one each time, or at times."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from preflight.batches import often, rows
-from preflight.batches.among import Noted, compare
+from preflight.batches.among import Noted, compare, run_alone
 from preflight.batches.drawing import Drawable, raised, structure_or_type
 from preflight.batches.facts import Form
 from preflight.batches.pass_facts import Epoch
@@ -63,12 +63,15 @@ def go_on(
         tell: says what came.
         where: the job's folder, and those with modules of its own.
     """
+    whole = [*order["whole"]]
     for one in [each for each in found if each.name in order["draws"]]:
         tell(loader=one.name)
-        often.run(one.loader, one.about["num_workers"], order["seconds"], tell)
+        said = often.run(one.loader, one.about["num_workers"], order["seconds"], tell)
+        if said.get("why_not") == often.ITERABLE and one.name not in whole:
+            whole += [one.name] if one.name in order["streams"] else []
         del one
     found.clear()
-    for one in again(order["whole"]) if order["whole"] else ():
+    for one in again(whole) if whole else ():
         tell(loader=one.name)
         seconds = order["blindly" if length_of(one.loader) is None else "seconds"]
         fitted = fit(one.loader, one.about["defined"], where[0]) if order["counts"] else None
@@ -95,7 +98,10 @@ def run(
     if fitted is not None:
         tell(flow=fitted.about)
     judges = about["is_iterable"] and workers > 1 and not about["resampled"]
-    given = Noted(workers, about["batch_size"]) if judges else None
+    given, again = (
+        Noted(workers, about["batch_size"]) if about["is_iterable"] and workers else None
+        for _ in range(2)
+    )
     try:
         first = _epoch(loader, bounds, tell, given, forms=set())
         if fitted is not None:
@@ -105,11 +111,19 @@ def run(
             return
         left = seconds - (time.monotonic() - begun)
         second = bounds._replace(seconds=left if given is None else left / 2)
-        tell(epoch=to_wire(_epoch(loader, second, tell, None)))
+        other = _epoch(loader, second, tell, again)
+        tell(epoch=to_wire(other))
         tell(more=_lacking(loader, first, about, where[0]))
-        if given is not None:
-            among = compare(loader, given, seconds - (time.monotonic() - begun), tell)
+        if given is None or again is None:
+            return
+        until = begun + seconds
+        alone = run_alone(loader, given, until - time.monotonic(), tell) if judges else None
+        if alone is not None:
+            among = compare(loader, given, alone, until - time.monotonic())
             tell(more={"among": to_wire(among)})
+        if other.ended == "over" and not (judges and alone is None):
+            left = until - time.monotonic()
+            tell(drawn=often.of_stream(loader, (given, again), alone, left))
     except BaseException as error:  # noqa: BLE001  the user's code, sys.exit too
         tell(**raised(error, *where))
     finally:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import replace
+from types import FunctionType
 from typing import Any
 
 from preflight.batches.facts import Structure
@@ -16,8 +17,14 @@ _MOST = 64
 
 _DEEPEST = 6
 
+# Attributes of a thing that are told, and at which depth: those of parts are asked for in a loop.
+_MOST_ATTRIBUTES, _TOLD = 200, 1
+
 # What JSON holds of a number for certain, and the fields of a batch of which one may be a count.
 _LARGEST, _MOST_FIELDS = 2**53, 16
+
+# Ends of names of classes that give what they hold by a key as an attribute, too.
+_BY_KEY = ("BatchEncoding", "BatchFeature")
 
 _PLAIN = {str: "str", bytes: "bytes", int: "int", float: "float", bool: "bool"}
 
@@ -43,10 +50,28 @@ def structure_of(thing: Any, depth: int = 0) -> Structure:
         size = math.prod(shape) * thing.dtype.itemsize
         return Structure(kind="array", type=own, dtype=dtype, shape=shape, bytes=size)
     if depth < _DEEPEST and isinstance(thing, (tuple, list)):
-        return _of_row(thing, name, depth)
-    if depth < _DEEPEST and (isinstance(thing, dict) or _is_mapping(thing)):
-        return _of_dict(thing, name, depth)
-    return _of_object(thing, name, depth)
+        made = _of_row(thing, name, depth)
+    elif depth < _DEEPEST and (isinstance(thing, dict) or _is_mapping(thing)):
+        made = _of_dict(thing, name, depth)
+    else:
+        made = _of_object(thing, name, depth)
+    return _with_attributes(thing, made) if made.type and depth <= _TOLD else made
+
+
+def _with_attributes(thing: Any, made: Structure) -> Structure:
+    """Say which attributes it has, and which of them are None, without calling any of its code."""
+    kind = type(thing)
+    own = {**own_attributes(thing), **dict(slots(thing))}
+    names = {*dir(kind), *own}
+    if hasattr(kind, "__getattr__"):
+        if not (made.kind == "dict" and made.type.endswith(_BY_KEY)):
+            return made
+        names |= {*made.keys}
+    public = sorted(one for one in names if isinstance(one, str) and not one.startswith("_"))
+    if isinstance(kind.__getattribute__, FunctionType) or len(public) > _MOST_ATTRIBUTES:
+        return made
+    nothing = tuple(one for one in public if one in own and own[one] is None)
+    return replace(made, attributes=tuple(public), nothing=nothing)
 
 
 def _of_object(thing: Any, name: str, depth: int) -> Structure:

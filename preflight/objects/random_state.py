@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import random
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
+
+from preflight.objects.attributes import classes, subclasses
 
 
 @contextlib.contextmanager
@@ -40,3 +43,38 @@ def seed(number: int) -> None:
     numpy: Any = sys.modules.get("numpy")
     if numpy is not None:
         numpy.random.seed(number)
+
+
+class Generators:
+    """All that draw random numbers in this process by now, also those that a function has made."""
+
+    def __init__(self) -> None:
+        every = gc.get_objects()
+        every += gc.get_referents(*every)  # the collector knows nothing of torch's own
+        kinds = {
+            kind: begin
+            for name, begin in _BEGIN.items()
+            for made in classes(*name)
+            for kind in (made, *subclasses(made))
+        }
+        self._found = {id(one): (one, kinds[type(one)]) for one in every if type(one) in kinds}
+
+    def begin(self, number: int) -> None:
+        """Have each begin anew, and those of the process."""
+        seed(number)
+        for one, begin in self._found.values():
+            with contextlib.suppress(Exception):  # one of a class or a device of its own
+                begin(one, number)
+
+
+def _of_numpy(generator: Any, number: int) -> None:
+    bits = generator.bit_generator
+    bits.state = type(bits)(number).state
+
+
+_BEGIN: Mapping[tuple[str, str], Callable[[Any, int], object]] = {
+    ("random", "Random"): random.Random.seed,
+    ("numpy.random", "RandomState"): lambda one, number: one.seed(number),
+    ("numpy.random", "Generator"): _of_numpy,
+    ("torch", "Generator"): lambda one, number: one.manual_seed(number),
+}

@@ -25,6 +25,7 @@ _IN = ".in"
 
 _NEW = "something new lies in its place: move that first"
 _OUTSIDE = "its place is outside the job's folder: --yes brings it back there"
+_MADE = "its folder was not there any more, and was made: was that renamed?"
 _COPY = "its place is on another file system: --copy copies it there"
 
 
@@ -55,6 +56,7 @@ def bring_back(
         with alone(folder):
             entries = waiting(folder)
             places = [os.path.join(root, one.file) for one in entries]
+            gone = {each for one in places if not os.path.isdir(each := os.path.dirname(one))}
             outside = {one for one in places if not is_below(os.path.dirname(one), [root])}
             allowed = not outside or may(sorted(outside))
             for entry, path in zip(entries, places, strict=True):
@@ -62,6 +64,8 @@ def bring_back(
                 state, why = (
                     (State.LEFT, _OUTSIDE) if refused else _back(entry, path, folder, copy=copy)
                 )
+                if state is State.RESTORED and os.path.dirname(path) in gone:
+                    why = _MADE
                 to = place_of(folder, entry)
                 yield Row(
                     file=entry.file,

@@ -24,6 +24,10 @@ _SURE = ("name", "key")
 """What tells a sample whatever random numbers do to it."""
 
 _NEITHER = "its samples have no names, so that nobody can tell which ones a rank has"
+_AGAIN_DIVIDED = (
+    "each rank has other samples, without names, and its sampler divides these among all ranks: "
+    "nobody can tell whether they are parts of one list, which is divided twice then"
+)
 _ENDLESS = "its stream does not end, or not within 3 s, so that nobody knows all items of a rank"
 
 
@@ -107,6 +111,7 @@ def order_of(
     kept = tuple(
         one for one in found if one is not None and (splits if one.others else one.cause == "hash")
     )
+    missing = missing or _not_compared(first, last, world[0])
     if missing and not kept:
         return replace(bare, reason=missing)
     return replace(bare, splits=splits, tried=tuple(again), found=kept)
@@ -116,6 +121,19 @@ def _why_not(tellings: Sequence[Told]) -> str:
     if not all(one["ended"] for one in tellings):
         return _ENDLESS
     return _NEITHER if any(one.get("by") in ("", "mixed", None) for one in tellings) else ""
+
+
+def _not_compared(first: Told, last: Told, ranks: int) -> str:
+    """Say of samples without names what was not held against each other."""
+    mine, yours = _both_drawn(first, last)
+    if first["by"] != "place" or not (mine and yours):
+        return ""
+    if first.get("replicas") == last.get("replicas") == ranks and {*mine}.isdisjoint(yours):
+        return _AGAIN_DIVIDED
+    if first["drew_all"] and last["drew_all"]:
+        return ""
+    of = f"{len(mine):,} of {first['length']:,}"
+    return f"its samples have no names, and {of} were drawn and compared"
 
 
 def _is_other(one: Told, other: Told) -> bool:
@@ -129,11 +147,15 @@ def _are_split(first: Told, last: Told) -> bool:
 
 def _is_one_set(first: Told, last: Told) -> bool:
     """Whether ranks have one data set as a whole, of which a sampler may give each a part."""
-    return _drawn(first) == _drawn(last)
+    (mine, yours), lengths = _both_drawn(first, last), {one.get("length") for one in (first, last)}
+    return mine == yours and len(lengths) == 1
 
 
-def _drawn(told: Told) -> tuple[Any, Any]:
-    return told.get("length"), told.get("draws")
+def _both_drawn(one: Told, other: Told) -> tuple[list[int], list[int]]:
+    """Give the samples that both had the time to draw; each begins with the same places."""
+    mine, yours = (list(each.get("draws") or ()) for each in (one, other))
+    number = min(len(mine), len(yours)) or None
+    return mine[:number], yours[:number]
 
 
 def _held_against(cause: str, first: Told, last: Told, again: Told) -> OtherItems | None:
@@ -167,8 +189,8 @@ def _of_other_lists(first: Told, last: Told, ranks: int) -> OtherItems | None:
     """
     if not first.get("replicas") == last.get("replicas") == ranks or _is_no_matter(first, last):
         return None
-    both = [(one.get("there") or (), one.get("draws") or ()) for one in (first, last)]
-    (mine, my_draws), (yours, your_draws) = both
+    mine, yours = (one.get("there") or () for one in (first, last))
+    my_draws, your_draws = _both_drawn(first, last)
     if not (my_draws and your_draws) or my_draws == your_draws:
         return None
     if not (mine or yours):

@@ -37,8 +37,9 @@ _MOST_BATCHES = 1_000_000
 # Items whose names are told.
 _SHOWN = 64
 
-# Samples that are drawn of a large data set; of one that is no larger than the second, all.
-_FEW, _ALL = 8, 64
+# Samples that are drawn of a large data set with names; of one that is no larger than the second,
+# all. Without names, more are drawn for so many seconds: nothing else tells samples apart.
+_FEW, _ALL, _MORE = 8, 64, 0.5
 
 _HANDED_OUT = "rank 0 alone reads it, and hands each batch to its rank"
 
@@ -187,12 +188,13 @@ def _draws(dataset: Any, names: Names | None, alive: Callable[[], None]) -> dict
     found: list[int] = []
     try:
         number = told["length"] = len(dataset)
-        all_of_it = range(number)
-        places = all_of_it if number <= _ALL else [number * one // _FEW for one in range(_FEW)]
-        for place in places:
+        spread = [number * one // _FEW for one in range(_FEW)] if number > _ALL else []
+        places = [*spread, *(one for one in range(min(number, MOST_ITEMS)) if one not in spread)]
+        for place in places[: None if names is None or number <= _ALL else _FEW]:
             found.append(_drawn(dataset, place))
             alive()
-            if time.monotonic() - begun > _DRAWING:
+            may_take = _DRAWING if number <= _ALL or len(found) < _FEW else _MORE
+            if time.monotonic() - begun > may_take:
                 break
         if found and _drawn(dataset, places[0]) != found[0]:
             return told

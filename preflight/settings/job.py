@@ -123,7 +123,8 @@ class CacheSettings(Table):
     """How the ranks divide the work of caching; as of a data set."""
 
     writer: str | None = None
-    """What writes an entry, `module:save` or `file.py:save`: tried with several processes."""
+    """What writes an entry, `module:save` or `file.py:save`, called as `save(path, value)` or
+    `save(value, path)`: tried with several processes."""
 
     written: bool | None = None
     """Whether the job writes to it, so that the storage is tried with files of ours; where it is

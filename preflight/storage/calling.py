@@ -14,7 +14,11 @@ from preflight.formats.by_name import NUMPY, SAFETENSORS, TORCH
 from preflight.kinds.asked import CannotLookError
 from preflight.users_code.named_function import said_of
 
-FIX = "A writer is called as  save(path, value)  or  save(value, path),  and writes that file."
+FIX = (
+    "A writer is called as  save(path, value)  or  save(value, path),  as the names of its "
+    "parameters say, by keyword where it wants that, and writes that file; one that is called "
+    "otherwise needs a function around it:  def save(path, value): …"
+)
 
 _PATH = re.compile(
     r"path|file|fname|dest|dst|target|(?<![a-z])(out|to|name|where)(?![a-z])", re.IGNORECASE
@@ -23,15 +27,31 @@ _PATH = re.compile(
 _PLACES = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
+class Order(NamedTuple):
+    """In which places, or by which keywords, it is given both."""
+
+    path_first: bool
+    path: str = ""
+    """The keyword of the path; empty: it is given by its place."""
+
+    value: str = ""
+
+
 class How(NamedTuple):
     """One way to call it."""
 
-    path_first: bool
+    order: Order
     as_text: bool
     """Whether the path is given as a text, and not as a `pathlib.Path`."""
 
     value: str
     """A name of `VALUES`."""
+
+    def said(self, name: str) -> str:
+        """Write it as code."""
+        path, value = (f"{one}=" if one else "" for one in self.order[1:])
+        words = [f"{path}path", f"{value}value"][:: 1 if self.order.path_first else -1]
+        return f"{name}({', '.join(words)})" + ("" if self.as_text else " with a pathlib.Path")
 
 
 def _tensor(number: int, size: int) -> Any:
@@ -75,32 +95,47 @@ def ways(function: Callable[..., object], text: str, suffix: str) -> Iterator[Ho
     orders = _orders(function, text)
     for value in _kinds(suffix):
         for as_text in (True, False):
-            for path_first in orders:
-                yield How(path_first, as_text, value)
+            for order in orders:
+                yield How(order, as_text, value)
 
 
-def _orders(function: Callable[..., object], text: str) -> tuple[bool, ...]:
+def _orders(function: Callable[..., object], text: str) -> tuple[Order, ...]:
+    either = Order(path_first=True), Order(path_first=False)
     try:
         parameters = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):  # some things made in C have none
-        return True, False
-    needed = [one for one in parameters if one.default is inspect.Parameter.empty]
-    if len([one for one in needed if one.kind in _PLACES]) > 2 or any(
-        one.kind is inspect.Parameter.KEYWORD_ONLY for one in needed
-    ):
-        names = ", ".join(one.name for one in needed)
+        return either
+    named = [one for one in parameters if one.kind in (*_PLACES, inspect.Parameter.KEYWORD_ONLY)]
+    needed = [one for one in named if one.default is inspect.Parameter.empty]
+    names = ", ".join(one.name for one in needed)
+    if len(needed) > 2:
         raise CannotLookError(f"{text} wants more than a path and a value: {names}", fix=FIX)
-    places = [one.name for one in parameters if one.kind in _PLACES][:2]
-    said = [_PATH.search(name) is not None for name in places]
-    if said == [True, False]:
-        return (True,)
-    return (False,) if said == [False, True] else (True, False)
+    lacks_path = not any(_PATH.search(one.name) for one in needed)
+    others = [one for one in named if one not in needed]
+    others.sort(key=lambda one: lacks_path and not _PATH.search(one.name))
+    both = [*needed, *others][:2]
+    if len(both) < 2:
+        if any(one.kind is inspect.Parameter.VAR_POSITIONAL for one in parameters):
+            return either
+        raise CannotLookError(f"{text} takes no path and value, but ({names})", fix=FIX)
+    both.sort(key=named.index)
+    paths = [_PATH.search(one.name) is not None for one in both]
+    places = [one for one in named if one.kind in _PLACES][:2]
+    keywords = ["" if one in places else one.name for one in both]
+    if paths[0] != paths[1]:
+        return (Order(paths[0], *keywords[:: 1 if paths[0] else -1]),)
+    if any(keywords):
+        raise CannotLookError(f"{text} does not say which is the path: {names}", fix=FIX)
+    return either
 
 
 def call(function: Callable[..., object], how: How, path: str, value: Any) -> None:
     """Have an entry written."""
     at = path if how.as_text else pathlib.Path(path)
-    function(*((at, value) if how.path_first else (value, at)))
+    first, of_path, of_value = how.order
+    both = [(of_path, at), (of_value, value)][:: 1 if first else -1]
+    by_place = [one for keyword, one in both if not keyword]
+    function(*by_place, **{keyword: one for keyword, one in both if keyword})
 
 
 class Learnt(NamedTuple):

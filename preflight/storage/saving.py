@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any, TextIO
 
 from preflight.kinds.asked import CannotLookError, MistypedError, reason_of
-from preflight.storage.calling import FIX, VALUES, How, call, learn
+from preflight.storage.calling import FIX, VALUES, How, Order, call, learn
 from preflight.storage.whole import Judge, TornError
 from preflight.users_code.importing import join_world
 from preflight.users_code.named_function import imported, said_of
@@ -86,11 +86,13 @@ class Writer:
             return {}
         text = self._told["writer"]
         learnt = learn(self._function, text, folder, suffix, size, self._root)
-        return {**learnt._asdict(), "how": list(learnt.how)}
+        name = text.rpartition(":")[2]
+        return {**learnt._asdict(), "how": list(learnt.how), "called_as": learnt.how.said(name)}
 
     def alone(self, how: list[Any], path: str, size: int) -> dict[str, Any]:
         """Write one version, which nobody else writes meanwhile; the first writer does it twice."""
-        self._how = How(*how)
+        order, *rest = how
+        self._how = How(Order(*order), *rest)
         self._value = VALUES[self._how.value](self._number + 1, size)
         for again in range(2 - bool(self._number)):
             at = path.format(f"{self._number}-{again}")

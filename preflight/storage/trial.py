@@ -172,14 +172,12 @@ class _Trial:
         raised = [one["first"] for one in said if one["raised"]]
         raised += [f"ends its process with {one}" for one in died]
         torn = reader.pop("first") or left.get("first", "")
-        name = self._told["writer"].rpartition(":")[2]
-        path_first, as_text, value = self._learnt["how"]
-        words = ("path", "value") if path_first else ("value", "path")
+        value = self._learnt["how"][-1]
         return WriterTrial(
             file=name_of(self._told["path"], root),
             entry=self._told["entry"],
             writer=self._told["writer"],
-            called_as=f"{name}({', '.join(words)})" + ("" if as_text else " with a pathlib.Path"),
+            called_as=self._learnt["called_as"],
             value=f"{value} of {self._size:,} bytes",
             suffix="." + str(ending).rpartition(".")[2],
             read_by=self._read_by,

@@ -10,7 +10,7 @@ from typing import Any
 
 from preflight.kinds.asked import CannotLookError, MistypedError
 from preflight.users_code.importing import import_named, refuse_unguarded
-from preflight.values.code_name import Spec, parse_spec
+from preflight.values.code_name import Spec, parse_spec, write_pick
 from preflight.values.names import name_of, shown
 from preflight.values.own_files import PACKAGE, is_our_line, theirs
 
@@ -47,16 +47,19 @@ def imported(spec: Spec, root: str, fix: str) -> Callable[..., Any]:
         CannotLookError: its module raises, or it is no function.
         MistypedError: the module or the name does not exist.
     """
+    name = f"{spec.name}{write_pick(spec.pick)}"
     try:
-        function = getattr(import_named(spec), spec.name, None)
+        function: Any = getattr(import_named(spec), spec.name, None)
+        for kind, key in spec.pick if function is not None else ():
+            function = getattr(function, str(key), None) if kind == "attr" else function[key]
     except MistypedError:
         raise
     except BaseException as error:
         raise CannotLookError(f"importing {spec.home} {said_of(error, root)}") from error
     if function is None:
-        raise MistypedError(f"{spec.home} has no {spec.name}")
+        raise MistypedError(f"{spec.home} has no {name}")
     if not callable(function):
-        raise CannotLookError(f"{spec.name} of {spec.home} is no function", fix=fix)
+        raise CannotLookError(f"{name} of {spec.home} is no function", fix=fix)
     return theirs(function)
 
 

@@ -385,8 +385,89 @@ def randomly(draw: Any, held: Any = None, **given: Any) -> Any:
     return of(Random(draw, rng=held), **{"num_workers": 2, **given})
 
 
+class RandomStream(IterableDataset):
+    """A stream of samples, of which each worker makes a part by numbers that `begin` gives."""
+
+    def __init__(self, begin: Any, sample: Any, rng: Any = None) -> None:
+        self.begin, self.sample, self.rng = begin, sample, rng
+
+    def __iter__(self) -> Any:
+        worker = get_worker_info()
+        first, step = (worker.id, worker.num_workers) if worker else (0, 1)
+        rng = self.begin(self, first)
+        return (self.sample(number, rng) for number in range(first, 40, step))
+
+
+class ToldEpochs(RandomStream):
+    """One that a trainer tells which epoch it is."""
+
+    def set_epoch(self, epoch: int) -> None:
+        self.rng = random.Random(epoch)
+
+
+def of_dataset(dataset: Any, _worker: int) -> Any:
+    return dataset.rng
+
+
+def of_zero(_dataset: Any, _worker: int) -> Any:
+    return random.Random(0)
+
+
+def of_worker(_dataset: Any, worker: int) -> Any:
+    return random.Random(worker)
+
+
+def of_seed(_dataset: Any, _worker: int) -> Any:
+    return random.Random(torch.initial_seed())
+
+
+def nameless(number: int, rng: Any) -> Any:
+    return torch.full((3,), float(number)) + rng.random()
+
+
+def flipped(number: int, rng: Any) -> Any:
+    return {"x": torch.full((3,), float(number)) * (1 - 2 * (rng.random() < 0.5)), "id": number}
+
+
+def of_class(number: int, rng: Any) -> Any:
+    return torch.full((3,), float(number)) + rng.random(), number * 7919 % 5
+
+
+def of_numbers_alone(_number: int, rng: Any) -> Any:
+    return torch.full((3,), rng.random())
+
+
+def bare(number: int, _rng: Any) -> Any:
+    return torch.full((3,), float(number))
+
+
+def as_its_number(number: int, _rng: Any) -> Any:
+    return nameless(number, random.Random(number))
+
+
+class Mixed(IterableDataset):
+    """Samples that come in an order which is drawn by chance, the same in each epoch."""
+
+    def __iter__(self) -> Any:
+        rng, held = random.Random(0), []
+        for number in range(get_worker_info().id if get_worker_info() else 0, 40, 2):
+            held.append(number)
+            if len(held) > 5:
+                yield bare(held.pop(rng.randrange(len(held))), rng)
+
+
+def stream(begin: Any, sample: Any, rng: Any = None, **given: Any) -> Any:
+    return of(RandomStream(begin, sample, rng), **{"num_workers": 2, "batch_size": 4, **given})
+
+
 def same_numbers() -> dict[str, Any]:
     return {
+        "stream_of_numpy": stream(of_dataset, nameless, np.random.default_rng(0)),
+        "stream_of_module": stream(lambda *_: OF_MODULE, of_class),
+        "stream_of_zero": stream(of_zero, flipped, persistent_workers=True),
+        "stream_of_worker": stream(of_worker, of_class),
+        "stream_alone": stream(of_zero, flipped, num_workers=1),
+        "stream_seeded": stream(lambda *_: np.random, nameless, worker_init_fn=seed_by_number),
         "of_numpy": randomly(own, np.random.default_rng(0)),
         "of_python": randomly(own, random.Random(0)),
         "of_torch": randomly(of_torch, torch.Generator().manual_seed(0)),
@@ -401,6 +482,13 @@ def same_numbers() -> dict[str, Any]:
 
 def other_numbers() -> dict[str, Any]:
     return {
+        "stream_of_seed": stream(of_seed, nameless),
+        "stream_of_library": stream(lambda *_: np.random, flipped),
+        "stream_bare": stream(of_zero, bare, num_workers=1),
+        "stream_as_its_number": stream(of_zero, as_its_number, num_workers=1),
+        "stream_of_numbers_alone": stream(of_worker, of_numbers_alone),
+        "stream_mixed": of(Mixed(), num_workers=1),
+        "stream_told": of(ToldEpochs(of_dataset, nameless, random.Random(0)), num_workers=2),
         "of_each_library": randomly(of_each_library),
         "by_index": randomly(by_index),
         "lazily": randomly(lazily),

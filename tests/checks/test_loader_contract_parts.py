@@ -6,10 +6,11 @@ Each loop is run as it stands, and its verdict is held against what Python does.
 from __future__ import annotations
 
 import ast
-from collections import UserDict
+from collections import OrderedDict, UserDict
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -69,6 +70,50 @@ class Slotted:
 class BatchEncoding(UserDict[str, object]):
     """As transformers has it, by its name."""
 
+    def __getattr__(self, name: str) -> object:
+        try:
+            return self.__dict__["data"][name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+
+class Wide(Batch):
+    """One with what nobody has declared."""
+
+    @property
+    def double(self) -> object:
+        """Give it from another part."""
+        return self.x
+
+    def fill(self) -> None:
+        """Set what was not there."""
+        self.y = X
+
+
+class Answering(Batch):
+    """One that has whatever it is asked for."""
+
+    def __getattr__(self, name: str) -> object:
+        return X
+
+
+class Pair(NamedTuple):
+    """Parts by name and by place."""
+
+    x: object
+    mask: object = None
+
+
+@dataclass
+class Output(OrderedDict[str, object]):
+    """As transformers' ModelOutput: what is None is an attribute, and no key."""
+
+    x: object = None
+    mask: object = None
+
+    def __post_init__(self) -> None:
+        self.update({name: one for name, one in self.__dict__.items() if one is not None})
+
 
 X = Held()
 BATCHES: dict[str, list[Any]] = {
@@ -78,6 +123,11 @@ BATCHES: dict[str, list[Any]] = {
     "objects": [Batch(X, X), Batch(X)],
     "slotted": [Slotted(X, X), Slotted(X)],
     "encodings": [BatchEncoding(x=X, mask=X), BatchEncoding(x=X)],
+    "wide": [Wide(X, X), Wide(X, X)],
+    "answering": [Answering(X, X)] * 2,
+    "named": [Pair(X, X), Pair(X)],
+    "spaces": [SimpleNamespace(x=X, mask=X), SimpleNamespace(x=X, mask=None)],
+    "outputs": [Output(x=X, mask=X), Output(x=X)],
     "nested": [(X, {"mask": X, "n": [X, X]}), (X, {"mask": None, "n": [X, None]})],
 }
 
@@ -102,6 +152,23 @@ STOPS = [
     ("slotted", "batch", "m = batch.mask.to('cpu')"),
     ("encodings", "batch", "batch['mask'].sum()"),
     ("nested", "x, target", "n = target['n'][-1].sum()"),
+    ("named", "batch", "batch.mask.sum()"),
+    ("spaces", "batch", "batch.mask.sum()"),
+    ("outputs", "batch", "batch.x.sum()\nm = batch.mask\nm.sum()"),
+]
+
+LACK = [
+    ("objects", "batch", "batch.y.sum()"),
+    ("slotted", "batch", "y = batch.y"),
+    ("wide", "batch", "batch.double.sum()\nbatch.triple.sum()"),
+    ("named", "batch", "batch.y.sum()"),
+    ("spaces", "batch", "batch.x.sum()\nbatch.y.sum()"),
+    ("outputs", "batch", "batch.y"),
+    ("encodings", "batch", "batch.y"),
+    ("dicts", "batch", "batch.x.sum()"),
+    ("dicts", "batch", "batch = batch.to('cpu')"),
+    ("pairs", "batch", "batch.x"),
+    ("nested", "x, target", "target.mask"),
 ]
 
 GOES_ON = [
@@ -135,6 +202,24 @@ GOES_ON = [
     ("objects", "batch", "if batch.mask is not None:\n    batch.mask.sum()"),
     ("slotted", "batch", "batch.x.sum()\nf(mask=batch.mask)"),
     ("encodings", "batch", "m = batch.get('mask')\nf(batch['x'], mask=m)"),
+    ("wide", "batch", "batch.double.sum()"),
+    ("wide", "batch", "batch.fill()\nbatch.y.sum()"),
+    ("wide", "batch", "batch.y = X\nbatch.y.sum()"),
+    ("wide", "batch", "setattr(batch, 'y', X)\nbatch.y.sum()"),
+    ("wide", "batch", "if hasattr(batch, 'y'):\n    batch.y.sum()"),
+    ("wide", "batch", "y = batch.y if hasattr(batch, 'y') else X\ny.sum()"),
+    ("wide", "batch", "try:\n    batch.y.sum()\nexcept AttributeError:\n    pass"),
+    ("answering", "batch", "batch.y.sum()"),
+    ("named", "batch", "batch.x.sum()\nbatch._asdict()\nbatch.count(X)"),
+    ("spaces", "batch", "batch.x.sum()\nf(mask=batch.mask)"),
+    (
+        "outputs",
+        "batch",
+        "batch.x.sum()\nbatch.keys()\nif batch.mask is not None:\n    batch.mask.sum()",
+    ),
+    ("encodings", "batch", "batch.x.sum()\nbatch.items()"),
+    ("pairs", "batch", "batch.count(X)"),
+    ("nested", "x, target", "target.get('mask')"),
 ]
 
 
@@ -156,7 +241,7 @@ def run(text: str, batches: list[Any]) -> str:
     """Give what Python raises."""
 
     def make() -> Iterator[Any]:
-        yield from (dict(one) if isinstance(one, dict) else one for one in batches)
+        yield from (dict(one) if type(one) is dict else one for one in batches)
 
     names = {"make": make, "X": X, "held": Quiet(), "put": put, "i": 1}
     names |= {"f": lambda *_a, **_k: 1, "fill": lambda m: X if m is None else m}
@@ -192,6 +277,15 @@ def test_a_loop_that_stops_at_a_part_is_told_with_what_python_says(
     (one,) = [each for each in found if each.severity is Severity.ERROR]
     assert str(one.evidence["raises"]).partition(":")[0] == raised
     assert (one.at.file, one.evidence["batch"]) == ("train.py", 2)
+
+
+@pytest.mark.parametrize(("batches", "taken", "body"), LACK)
+def test_an_attribute_that_a_batch_lacks_is_told(batches: str, taken: str, body: str) -> None:
+    found, raised = told(taken, batches, body)
+
+    (one,) = [each for each in found if each.severity is Severity.ERROR]
+    assert raised == "AttributeError"
+    assert str(one.evidence["raises"]).startswith("AttributeError: ")
 
 
 @pytest.mark.parametrize(("batches", "taken", "body"), GOES_ON)

@@ -34,6 +34,10 @@ HEALTHY = {
         1,
     ),
     "behind it": ("try:\n        x = 1\n    finally:\n        y = 2\n    return x", 1),
+    "no value in place of None, and all is caught": (
+        "try:\n        return None\n    except:\n        x = 1\n    finally:\n        return",
+        None,
+    ),
     "the same value, and all is caught": (
         (
             "x = 1\n    try:\n        return x\n    except:\n        x = 1\n"

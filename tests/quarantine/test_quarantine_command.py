@@ -414,6 +414,24 @@ def test_across_file_systems_it_moves_only_where_it_is_told_to_copy(
 # --- typed, asked and at once ---------------------------------------------------------------------
 
 
+def test_a_folder_that_was_renamed_meanwhile_is_made_again_and_told(
+    job: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Files that lay elsewhere say nothing."""
+    told(capsys, "--yes")
+    (job / "photos").rename(job / "pictures")
+
+    code, page = told(capsys, "--restore")
+    said = {one["file"]: one["why"] for one in page["files"]}
+
+    assert code == 0
+    assert by_state(page) == {"restored": DAMAGED}
+    assert {one for one, why in said.items() if "was that renamed?" in why} == {
+        one for one in DAMAGED if one.startswith("photos/")
+    }
+    assert {why for one, why in said.items() if not one.startswith("photos/")} <= {""}
+
+
 def test_which_one_is_brought_back_can_be_said(
     job: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -193,3 +193,25 @@ def test_tensors_at_other_places_of_another_rank_are_a_list_of_its_own(
     )
 
     assert order(mine, last).found == ((OtherItems("rank", others, 4),) if others else ())
+
+
+@pytest.mark.parametrize(
+    ("yours", "more", "reason"),
+    [
+        ([1, 2, 3], {}, "its samples have no names, and 3 of 900 were drawn and compared"),
+        ([1, 2, 3, 4], {"drew_all": True}, ""),
+        ([5, 6, 7, 8], {"drew_all": True, "replicas": 2}, "each rank has other samples, without"),
+        ([5, 6, 7, 8], {"drew_all": True}, ""),  # which nothing divides again
+    ],
+)
+def test_of_samples_without_names_it_is_said_which_were_compared(
+    yours: list[int], more: dict[str, Any], reason: str
+) -> None:
+    mine, last = (
+        told(*keys, by="place", length=900, draws=draws, **more)
+        for keys, draws in (((0, 2), [1, 2, 3, 4]), ((1, 3), yours))
+    )
+    facts = order(mine, last)
+
+    assert (facts.found, bool(facts.reason)) == ((), bool(reason))
+    assert facts.reason.startswith(reason)

@@ -8,31 +8,32 @@ import sys
 import time
 from collections.abc import Iterator
 
+import psutil
 import pytest
 
 from preflight.users_code.anew import Anew
 from preflight.users_code.descendants import Descendant
-from preflight.users_code.silence import Silence, waited_to_run
+from preflight.users_code.silence import Silence, has_run
 
 TIMEOUT = 0.8
 
 pytestmark = pytest.mark.skipif(
-    waited_to_run(os.getpid()) is None, reason="only Linux says how long a process waits"
+    has_run(os.getpid()) is None, reason="only Linux says how long a process waits"
 )
 
 
 class Alone(Anew):
     """One process, that nobody has made."""
 
-    def __init__(self, pid: int) -> None:
-        self.pid = pid
+    def __init__(self, pid: int, *workers: int) -> None:
+        self.pid, self.pids = pid, workers
 
     def processes(self) -> list[Descendant]:
-        """Give none."""
-        return []
+        """Give those that are its own."""
+        return [Descendant(psutil.Process(one), psutil.NoSuchProcess) for one in self.pids]
 
 
-def run_beside(code: str, others: int) -> Iterator[Alone]:
+def run_beside(code: str, others: int, *, are_own: bool = False) -> Iterator[Alone]:
     """Run code on one processor, beside others that leave it little."""
     processor = min(os.sched_getaffinity(0))
     # By their own clock, so that they end when nobody ends them.
@@ -44,7 +45,7 @@ def run_beside(code: str, others: int) -> Iterator[Alone]:
         os.sched_setaffinity(one.pid, {processor})
     os.setpriority(os.PRIO_PROCESS, begun[0].pid, 10)
     try:
-        yield Alone(begun[0].pid)
+        yield Alone(*(one.pid for one in (begun if are_own else begun[:1])))
     finally:
         for one in begun:
             one.kill()
@@ -69,3 +70,14 @@ def test_a_process_that_waits_for_something_else_is_given_up_in_time() -> None:
         time.sleep(0.3)  # until it sleeps
 
         assert TIMEOUT < lasts(process, 4 * TIMEOUT) < 3.9 * TIMEOUT
+
+
+def test_what_workers_that_try_again_without_end_keep_from_each_other_counts() -> None:
+    """Together they run for no longer than the timeout, whatever others take."""
+    for process in run_beside("while True: pass", 3, are_own=True):
+        every = (process.pid, *process.pids)
+        before = sum(one.ran for pid in every if (one := has_run(pid)))
+        lasts(process, 4 * TIMEOUT)
+        ran = sum(one.ran for pid in every if (one := has_run(pid))) - before
+
+        assert ran < 1.6 * TIMEOUT

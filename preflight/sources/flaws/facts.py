@@ -24,6 +24,9 @@ class Use(NamedTuple):
     key: str | int | None = None
     """What is asked of the part by key or place."""
 
+    attribute: str = ""
+    """The attribute that it is asked for; empty: none, or one that the body may have set."""
+
 
 class BatchLoop(NamedTuple):
     """A loop over what an own function or variable gives, which takes each batch apart."""

@@ -64,7 +64,7 @@ def _swallowed(node: ast.Try) -> str:
 
 def _dropped_return(node: ast.Try, leaves: ast.stmt) -> ast.Return | None:
     """Give the first `return` of a value that another value takes the place of."""
-    given = leaves.value if isinstance(leaves, ast.Return) else None
+    given = (leaves.value or ast.Constant(None)) if isinstance(leaves, ast.Return) else None
     for one in own([*node.body, *node.handlers, *node.orelse]):
         if not isinstance(one, ast.Return) or one.value is None:
             continue

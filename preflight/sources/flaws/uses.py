@@ -48,6 +48,9 @@ class _Uses:
         self._changed: set[Way] = set()
         """Those of which others may have changed what is in them."""
 
+        self._set: set[Way] = set()
+        """Attributes that are set here, and parts of which a method may have set others."""
+
     def bind(self, target: ast.AST, way: Way | None) -> None:
         """Have names stand for a part, or for something else."""
         if isinstance(target, ast.Name):
@@ -62,6 +65,8 @@ class _Uses:
             self.bind(target.value, None)
         elif isinstance(target, ast.Subscript):
             self._change(self._way(target.value))
+        elif isinstance(target, ast.Attribute):
+            self._set.update(self._ways_in(target))
 
     def statements(self, nodes: Sequence[ast.stmt]) -> bool:
         """Go through statements; False where what follows may not be come to."""
@@ -136,9 +141,8 @@ class _Uses:
     def _look_at(self, node: ast.AST) -> None:
         match node:
             case ast.Attribute(value=value, attr=name, ctx=ast.Load()) if name[:2] != "__":
-                self._note(
-                    value, node, f"AttributeError: 'NoneType' object has no attribute {name!r}"
-                )
+                said = f"AttributeError: 'NoneType' object has no attribute {name!r}"
+                self._note(value, node, said, attribute=name)
             case ast.Subscript(value=value, slice=key, ctx=ast.Load()):
                 said = "TypeError: 'NoneType' object is not subscriptable"
                 self._note(value, node, said, _constant(key))
@@ -171,8 +175,10 @@ class _Uses:
                     self._change(way)
         if isinstance(node.func, ast.Attribute):
             self._note_lack(node, node.func)
+            way = self._way(node.func.value)
+            self._set.update([way] if way is not None else [])
             if name in _CHANGE:
-                self._change(self._way(node.func.value))
+                self._change(way)
 
     def _note_lack(self, node: ast.Call, function: ast.Attribute) -> None:
         """Note that a key may lack: `batch.get("mask")`, `batch.pop("mask", None)`."""
@@ -251,14 +257,21 @@ class _Uses:
             yield from self._ways_in(inner)
 
     def _note(
-        self, part: ast.AST, node: ast.AST, raises: str, key: str | int | None = None
+        self,
+        part: ast.AST,
+        node: ast.AST,
+        raises: str,
+        key: str | int | None = None,
+        attribute: str = "",
     ) -> None:
         way = self._way(part)
         if way is None or (key is not None and self._is_changed(way)):
             return
         if not any(way[: len(one)] == one for one in self._asked):
             line: int = node.lineno  # type: ignore[attr-defined]
-            self.found.append(Use(way, ast.unparse(node), line, raises, key))
+            may_be_set = self._is_changed(way) or {way, (*way, attribute)} & self._set
+            asks_for = "" if may_be_set else attribute
+            self.found.append(Use(way, ast.unparse(node), line, raises, key, asks_for))
 
 
 def _constant(node: ast.AST) -> str | int | None:
