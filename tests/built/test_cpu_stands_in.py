@@ -143,7 +143,7 @@ NCCL = {"NCCL": 'raise RuntimeError("Distributed package doesn\'t have NCCL buil
 
 FAULTS = {
     "a name": "net = Net().cuda()\nreturn no_such_name(net)",
-    "a file": "net = Net().cuda()\nreturn open('/no/such/file')",
+    "a file of its own": "net = Net().cuda()\nreturn open('no_such_file')",
 }
 
 # What the recommended check in CI was not able to see.
