@@ -47,9 +47,9 @@ class Words(NamedTuple):
     """What a source may hold, by its bytes."""
 
     environment: bool
-    loaders: bool
-    shards: bool
-    flaws: Signs
+    loaders: bool = False
+    shards: bool = False
+    flaws: Signs = Signs()
     loops: bool = False
 
     @property
@@ -58,11 +58,16 @@ class Words(NamedTuple):
         return self.environment or self.loaders or self.shards or self.loops or any(self.flaws)
 
 
+def speaks_of_environment(content: bytes) -> bool:
+    """Say whether a source may read or set a variable of the environment, without parsing it."""
+    return any(word in content for word in _ENVIRONMENT)
+
+
 def words_in(content: bytes, name: str, *, loops: bool = True) -> Words:
     """Say of what a source may speak, without parsing it; of loops over batches where asked."""
     loops = loops and not is_test(name) and any(word in content for word in _LOOPS)
     return Words(
-        environment=any(word in content for word in _ENVIRONMENT),
+        environment=speaks_of_environment(content),
         loaders=any(word in content for word in _LOADERS),
         shards=any(word in content for word in _SHARDS),
         flaws=Signs() if is_test(name) else signs_in(content),

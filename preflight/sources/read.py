@@ -10,6 +10,7 @@ from preflight.kinds.asked import Asked
 from preflight.pipelines.written import written_in
 from preflight.sources.facts import (
     ComesTo,
+    EnvironmentRead,
     Mentions,
     Opens,
     ReadAt,
@@ -19,7 +20,7 @@ from preflight.sources.facts import (
 from preflight.sources.flaws.bodies import bodies
 from preflight.sources.flaws.tuples import returned_in
 from preflight.sources.mentions import Wanted, wanted_for
-from preflight.sources.one_file import look_into, of_parsed, words_in
+from preflight.sources.one_file import Words, look_into, of_parsed, speaks_of_environment, words_in
 from preflight.sources.search import (
     Text,
     importers,
@@ -77,15 +78,37 @@ def _come_to(
     environment: Mapping[str, str],
     alive: Callable[[], None] = lambda: None,
 ) -> Iterator[ComesTo]:
-    """Follow scripts of a folder one by one, as if each had been named alone."""
+    """Follow scripts of a folder one by one, as if each had been named alone, for their reads."""
     for path in scripts:
-        try:
-            facts = read_source(Source(path=path), root, environment, alive)
-        except (OSError, UnparsableError):
-            continue  # the look at the file itself has said so
-        if not facts.unreadable:
-            reads = tuple(ReadAt(one.file, one.line) for one in facts.reads if one.off is None)
-            yield ComesTo(script=facts.file, reads=reads)
+        way = on_the_way(path, root, alive)
+        if not way.modules:
+            continue  # the look at the file itself has said why
+        name = way.modules[0].file
+        own = JobSources(name, environment, is_folder=False, lazy=way.lazy, started=way.started)
+        each = [Text(name=one.file, code=one.parsed) for one in way.modules]
+        for one in each:
+            alive()
+            words = Words(environment=speaks_of_environment(one.content()))
+            own.files[one.name] = of_parsed(one.parsed(), one.name, words)
+        own.mentions += _given_on_the_way(each, path, root, own.open(), alive)
+        judged = own.facts().reads
+        reads = tuple(ReadAt(one.file, one.line) for one in judged if one.off is None)
+        yield ComesTo(script=name, reads=reads)
+
+
+def _given_on_the_way(
+    each: Sequence[Text],
+    path: str,
+    root: str,
+    flags: Sequence[EnvironmentRead],
+    alive: Callable[[], None],
+) -> Iterator[Mentions]:
+    """Say what a script, its modules, and config files that they name, give to flags."""
+    found = list(search(each, wanted_for(flags), alive))
+    yield from found
+    if any(one.stands.tests for one in flags) or found:
+        for file, given in given_by_configs((one.content() for one in each), path, root):
+            yield Mentions(file=file, given=given)
 
 
 def _deciding(
@@ -174,11 +197,7 @@ def _read_script(
     own.names = [one.name for one in each]
     called = own.looped_over()
     own.take(_returned(one for one in each if one.name in called))
-    flags = own.open()
-    own.mentions += search(each, wanted_for(flags), alive)
-    if any(one.stands.tests for one in flags) or own.mentions:
-        configs = given_by_configs((one.content() for one in each), path, root)
-        own.mentions += (Mentions(file=file, given=given) for file, given in configs)
+    own.mentions += _given_on_the_way(each, path, root, own.open(), alive)
     return own.facts([unguarded_file(path, parsed, root, name)])
 
 

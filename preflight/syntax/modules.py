@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 from preflight.syntax.parsing import UnparsableError, parse
 from preflight.syntax.scopes import (
@@ -22,11 +23,17 @@ from preflight.syntax.scopes import (
 from preflight.values.names import name_of
 
 # A job's own modules are tens; nobody writes one of more than two megabytes by hand.
-_MOST_MODULES = 500
+MOST_MODULES = 500
 _LARGEST_FILE = 2 << 20  # bytes
 
 # How many names are followed from one to the next: `a = b`, `b = partial(c)`, `from d import c`.
 _MOST_HOPS = 16
+
+
+@lru_cache(maxsize=2 * MOST_MODULES)
+def _module(content: bytes, path: str, dotted: tuple[str, ...], root: str) -> Module:
+    """Read a module once: several scripts of a job lead to it, and each is followed by itself."""
+    return Module(name_of(path, root), parse(content), path, dotted)
 
 
 @dataclass(slots=True)
@@ -65,19 +72,18 @@ class Modules:
 
     def read_file(self, path: str, dotted: tuple[str, ...]) -> Module | None:
         """Read a file as the module of this name."""
-        if len(self.known) >= 20 * _MOST_MODULES:
+        if len(self.known) >= 20 * MOST_MODULES:
             return None
-        if sum(one is not None for one in self.known.values()) >= _MOST_MODULES:
+        if sum(one is not None for one in self.known.values()) >= MOST_MODULES:
             return None
         try:
             with open(path, "rb") as file:
                 content = file.read(_LARGEST_FILE + 1)
-            parsed = parse(content)
+            if len(content) > _LARGEST_FILE:
+                return None
+            module = _module(content, path, dotted, self.root)
         except (OSError, UnparsableError):
             return None  # its import says so itself
-        if len(content) > _LARGEST_FILE:
-            return None
-        module = Module(name_of(path, self.root), parsed, path, dotted)
         self.known[dotted] = module
         return module
 

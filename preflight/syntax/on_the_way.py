@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 from collections.abc import Callable, Iterator
+from functools import cache, lru_cache
 from typing import NamedTuple
 
-from preflight.syntax.modules import Modules, dotted_of, places_of_job
+from preflight.syntax.modules import MOST_MODULES, Modules, dotted_of, places_of_job
 from preflight.syntax.path_expressions import path_of
 from preflight.syntax.path_of_modules import added_to_path
 from preflight.syntax.running import text_of
@@ -15,6 +17,7 @@ from preflight.syntax.scopes import Module
 from preflight.syntax.surroundings import called, walk
 
 _RUNS = frozenset({"import_module", "__import__", "run_path", "run_module"})
+_IMPORTS = re.compile(r"import|run_path|run_module")
 
 
 class OnTheWay(NamedTuple):
@@ -42,7 +45,8 @@ def on_the_way(path: str, root: str, alive: Callable[[], None] = lambda: None) -
     if named is None:
         return OnTheWay((), frozenset())
     first = [named, *(one for one in modules.chain(named.dotted[:-1]) if one is not named)]
-    found = {os.path.realpath(one.path): one for one in first}
+    real = cache(os.path.realpath)
+    found = {real(one.path): one for one in first}
     at_once = {one.file for one in first}
     entered = set(at_once)
     started = {named.file}
@@ -58,7 +62,7 @@ def on_the_way(path: str, root: str, alive: Callable[[], None] = lambda: None) -
             if isinstance(node, ast.Call) and _is_started(node):
                 started.update(one.file for one in those[-1:])
             for one in those:
-                own = found.setdefault(os.path.realpath(one.path), one)
+                own = found.setdefault(real(one.path), one)
                 if sooner and own.file not in at_once:  # what it imports may be sooner, too
                     at_once.add(own.file)
                     waiting.append(own)
@@ -78,9 +82,14 @@ def _packages_around(path: str, home: str) -> tuple[str, ...]:
     return (home,) if folder == os.path.dirname(path) else (home, folder)
 
 
-def _imports(module: Module, *, is_entry: bool) -> Iterator[tuple[ast.stmt | ast.Call, bool]]:
+@lru_cache(maxsize=2 * MOST_MODULES)
+def _imports(module: Module, *, is_entry: bool) -> tuple[tuple[ast.stmt | ast.Call, bool], ...]:
     """Give what may run another module, and whether each waits for a function to be called."""
-    for node, around in walk(module.parsed.tree):
+    return tuple(_imports_in(module, is_entry=is_entry))
+
+
+def _imports_in(module: Module, *, is_entry: bool) -> Iterator[tuple[ast.stmt | ast.Call, bool]]:
+    for node, around in walk(module.parsed.tree, module.parsed.lines_of(_IMPORTS)):
         runs = isinstance(node, ast.Call) and called(node) in _RUNS
         if not isinstance(node, (ast.Import, ast.ImportFrom)) and not runs:
             continue

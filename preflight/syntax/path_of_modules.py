@@ -6,7 +6,9 @@ import ast
 import copy
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 
+from preflight.syntax.modules import MOST_MODULES
 from preflight.syntax.path_expressions import path_of
 from preflight.syntax.running import last_name
 from preflight.syntax.scopes import Module
@@ -24,8 +26,17 @@ _MADE_OF_OTHERS = (ast.ListComp, ast.GeneratorExp)
 
 def added_to_path(module: Module, home: str) -> Iterator[str]:
     """Give the folders that a source adds to sys.path, where they are written out and there."""
-    lines = module.parsed.lines
-    if not any("path" in line or "addsitedir" in line for line in lines):
+    return (one for one in _written_out(module, home) if os.path.isdir(one))
+
+
+@lru_cache(maxsize=2 * MOST_MODULES)
+def _written_out(module: Module, home: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(_places(module, home)))
+
+
+def _places(module: Module, home: str) -> Iterator[str]:
+    text = "\n".join(module.parsed.lines)
+    if "addsitedir" not in text and not ("sys" in text and "path" in text):
         return
     nodes = [*ast.walk(module.parsed.tree)]
     of_sys, paths = _names(nodes)
@@ -35,7 +46,7 @@ def added_to_path(module: Module, home: str) -> Iterator[str]:
         path = path_of(one, module, home)
         for folder in (home, os.path.dirname(module.path)) if path is not None else ():
             full = os.path.normpath(os.path.join(folder, path or "\0"))
-            if os.path.isdir(full) and "site-packages" not in full:
+            if "site-packages" not in full:
                 yield full
 
 
