@@ -12,8 +12,11 @@ import pytest
 
 import preflight
 from preflight.command.output import progress_said
-from preflight.session.progress import Progress
+from preflight.images.kind import IMAGE
+from preflight.processes.results import UnderWay
+from preflight.session.progress import Account, Progress
 from tests.conftest import on_a_terminal
+from tests.questions import questions
 
 TRAIN = """
 from torch.utils.data import DataLoader
@@ -134,6 +137,25 @@ def test_what_is_read_is_told_before_the_first_of_few_is_read(tmp_path: Path) ->
     for words, first in (("a.tar",), "reads shards 0 of 1"), (("a.tar", "b.tar"), "0 of 2"):
         told, _ = told_by(*words, folder=tmp_path)
         assert told[0].doing.endswith(first)
+
+
+def test_what_is_read_of_an_open_file_counts_and_is_counted_once(tmp_path: Path) -> None:
+    """A single shard of a gigabyte was "0 of 1" until it was read, without a byte of it."""
+    told: list[Progress] = []
+    account = Account(watch=told.append, total=2, expected=4.0)  # type: ignore[arg-type]
+    (question,) = questions(IMAGE, [{"path": "a.jpg"}], tmp_path, seconds=2.0, size=1000)
+
+    account.reads(UnderWay(bytes=300, seconds=0.6))
+    account.reads(UnderWay(bytes=500, seconds=1.0))
+    account.reads(UnderWay())
+    account.did(question)
+
+    assert [(one.done, one.bytes, one.share) for one in told] == [
+        (0, 300, 0.15),
+        (0, 500, 0.25),
+        (1, 1000, 0.5),
+    ]
+    assert progress_said(told[1], 5) == "0 of 2, 500 bytes, 100 bytes/s, 0:00:15 left"
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a terminal is made with pty")
