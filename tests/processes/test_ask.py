@@ -10,7 +10,6 @@ import threading
 import time
 from pathlib import Path
 
-import psutil
 import pytest
 
 from preflight.caches.kind import CACHE
@@ -21,7 +20,7 @@ from preflight.processes.start import Lines, Started
 from preflight.settings.job import Job
 from preflight.settings.told import told_of
 from tests.archives import slow
-from tests.children import opened_by
+from tests.children import slow_down
 from tests.questions import questions
 
 
@@ -81,19 +80,9 @@ def test_a_process_that_dies_is_put_down_to_the_file_that_it_had_open(tmp_path: 
     batch = questions(CACHE, wires, tmp_path, seconds=1.0)
 
     def kill() -> None:
-        while True:
-            for one in psutil.Process().children():
-                if one.pid not in before and endless in opened_by(one):
-                    while not any(isinstance(each, results.UnderWay) for each in told):
-                        one.suspend()  # so that it is slow, and has not to be busy for that
-                        time.sleep(1.1)
-                        one.resume()
-                        time.sleep(0.05)
-                    return one.kill()
-            time.sleep(0.01)
+        slow_down(endless, lambda: any(isinstance(one, results.UnderWay) for one in told)).kill()
 
     told: list[results.Result] = []
-    before = {one.pid for one in psutil.Process().children()}
     killer = threading.Thread(target=kill, daemon=True)
     killer.start()
     for result in asking.ask([batch], how_in(tmp_path)):
