@@ -31,7 +31,9 @@ def slow_down(path: str, until: Callable[[], object]) -> psutil.Process:
         for one in psutil.Process().children():
             if path in opened_by(one):
                 with contextlib.suppress(psutil.NoSuchProcess):
-                    while not until():
+                    for _ in range(20):
+                        if until():
+                            break
                         one.suspend()
                         time.sleep(1.1)  # after which work is to show life
                         one.resume()
