@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 
 import psutil
 
@@ -22,6 +23,23 @@ def opened_by(process: psutil.Process) -> set[str]:
         return {one.path for one in process.open_files()}
     except (psutil.NoSuchProcess, psutil.ZombieProcess):
         return set()
+
+
+def slow_down(path: str, until: Callable[[], object]) -> psutil.Process:
+    """Have the child that comes to a file be slow with it up to then, and not busy; give it."""
+    while True:
+        for one in psutil.Process().children():
+            if path in opened_by(one):
+                with contextlib.suppress(psutil.NoSuchProcess):
+                    for _ in range(20):
+                        if until():
+                            break
+                        one.suspend()
+                        time.sleep(1.1)  # after which work is to show life
+                        one.resume()
+                        time.sleep(0.05)
+                return one
+        time.sleep(0.01)
 
 
 def readers() -> Iterator[psutil.Process]:

@@ -10,6 +10,7 @@ from functools import partial
 
 from preflight.file_access.checksums import SHARE, Checksums
 from preflight.file_access.opened import holes, reading
+from preflight.file_access.place import HERE
 from preflight.formats.bytes.blocks import (
     BLOCK,
     LEAST_EXPECTED,
@@ -49,6 +50,7 @@ class Large(LongRead):
 
     def __init__(self, file: io.FileIO, tell: Callable[[], None]) -> None:
         self._file = file
+        self._size = os.fstat(file.fileno()).st_size
         self._read = reading(file)
         self.tell = tell
         self._window = memoryview(b"")
@@ -63,6 +65,7 @@ class Large(LongRead):
             self.tell()
             follows = self._start <= offset <= self._start + len(self._window)
             self._ahead = min(WINDOW, 4 * self._ahead) if follows else _FIRST
+            HERE.at, HERE.size = offset, self._size
             held = self._read(offset, max(size, self._ahead))
             self._window, self._start = memoryview(held), offset
         begin = offset - self._start
@@ -190,6 +193,7 @@ class Large(LongRead):
         return found
 
     def _read_at(self, offset: int, block: memoryview) -> int:
+        HERE.at, HERE.size = offset, self._size
         if hasattr(os, "preadv"):
             return os.preadv(self._file.fileno(), [block], offset)
         self._file.seek(offset)

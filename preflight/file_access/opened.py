@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable
 from io import FileIO
 
+from preflight.file_access.place import HERE
 from preflight.formats.bytes.blocks import shorter
 from preflight.formats.tar.end import NextData
 
@@ -26,6 +27,7 @@ def reading(stream: FileIO, total: int | None = None) -> Callable[[int, int], by
 
     def read(offset: int, size: int) -> bytes:
         if total is not None:
+            HERE.at, HERE.size = offset, total
             size = max(0, min(size, total - offset))
         found = piece(offset, size)
         while len(found) < size and (more := piece(offset + len(found), size - len(found))):

@@ -84,9 +84,15 @@ class Folders(Gather):
         return sum(one.images + len(one.listing.tables) + captions_of(one) for one in self._folders)
 
     def seconds(self) -> float:
-        """How long processes are likely to look at the images."""
+        """How long processes are likely to look at the images, their captions and tables."""
         captions = CAPTIONS.seconds({"names": range(sum(map(captions_of, self._folders)))}, "", "")
-        return captions + sum(one.images for one in self._folders) * self._seconds_each
+        paths = (path for one in self._folders for path in one.listing.tables)
+        tables = sum(self._seconds_of(path) for path in paths)
+        images = sum(one.images for one in self._folders) * self._seconds_each
+        return captions + tables + images
+
+    def _seconds_of(self, table: str) -> float:
+        return TABLE.seconds({"path": table}, self.run.job.root, "")
 
     def some_paths(self, most: int) -> Iterator[str]:
         """Give the paths of some images; none where an earlier run has seen most of them."""
@@ -119,6 +125,7 @@ class Folders(Gather):
                 gives=(FolderFacts,),
                 gather=self,
                 whole=(one, None),
+                seconds=self._seconds_of(path),
                 size=stamp_of(path)[0],
             )
 

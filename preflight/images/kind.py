@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from preflight.images.facts import CaptionsSeen, FolderFacts, ImageDamage, Picture
 from preflight.kinds.kind import Kind
+from preflight.kinds.question import stamp_of
 from preflight.kinds.same import Same, listed
 from preflight.pairing.facts import Captioned
 from preflight.pairing.folder_contents import list_all
@@ -15,6 +16,9 @@ from preflight.targets.targets import Folder
 
 # Seconds for one image, by depth; of JPEGs, with one processor, from the page cache.
 _SECONDS = {"index": 40e-6, "bytes": 120e-6, "decode": 4e-3}
+
+# Seconds for one byte of a table.
+_BYTE = 50e-9
 
 
 def _listed(facts: FolderFacts, root: str) -> Iterator[Same]:
@@ -61,6 +65,7 @@ TABLE = Kind(
     noun="table of captions",
     answers=(Captioned,),
     reader="preflight.pairing.tables:look",
+    seconds=lambda plain, root, _depth: _BYTE * stamp_of(os.path.join(root, plain["path"]))[0],
     may_be_left=True,
 )
 

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, BinaryIO
 
 from preflight.file_access.facts import Damage
+from preflight.file_access.place import HERE
 from preflight.kinds.asked import Asked, CannotLookError
 from preflight.pairing.facts import Captioned
 from preflight.pairing.lengths import Lengths
@@ -84,8 +85,10 @@ class _Table:
         self._place = posixpath.dirname(name)
 
     def read(self, file: BinaryIO, tell: Tell) -> Captioned:
+        size = os.fstat(file.fileno()).st_size
         for number, line in _lines(file):
             if not number % _OFTEN:
+                HERE.at, HERE.size = file.tell(), size
                 tell(self.name)
             try:
                 for row in _rows(line, first=number == 1):

@@ -21,6 +21,7 @@ from typing import Any
 # Most questions need these two, which the first reader imports while it waits for its question.
 import preflight.file_access.opened
 import preflight.targets.targets  # noqa: F401
+from preflight.file_access.place import HERE
 from preflight.findings import our_failures
 from preflight.kinds.asked import Asked, CannotLookError, MistypedError, reason_of
 from preflight.processes import hanging, life_line, orphans
@@ -68,7 +69,9 @@ class Channel:
         """
         if os.getpid() != self._owner:
             os._exit(0)
-        self._open = line.get("open", self._open)
+        if "open" in line:
+            self._open = line["open"]
+            HERE.at, HERE.size = 0, 0
         said = dumps(line)
         if self.hide is not None and not line.keys().isdisjoint(_OF_USERS):
             said = self.hide(said)
@@ -86,6 +89,7 @@ class Channel:
 
     def opening(self, place: int) -> None:
         """Say which of several files is opened next: in a short line, since there are many."""
+        HERE.at, HERE.size = 0, 0
         with contextlib.suppress(BrokenPipeError):
             os.write(self._descriptor, b"%s @%d %d\n" % (self._short, self._open, place))
 
@@ -96,7 +100,7 @@ class Channel:
     def alive(self, *_: object) -> None:
         """Say that work goes on, if nothing was said for a while."""
         if time.monotonic() - self._said > _HEARTBEAT:
-            self.say(alive=True)
+            self.say(alive=True, at=HERE.at, size=HERE.size)
 
     @contextlib.contextmanager
     def step(self, name: str) -> Iterator[None]:

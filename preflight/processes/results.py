@@ -42,6 +42,14 @@ class Took(NamedTuple):
     seconds: float
 
 
+class UnderWay(NamedTuple):
+    """What was read of files that are not read to their end as yet."""
+
+    bytes: int = 0
+    seconds: float = 0.0
+    """How long that was likely to take."""
+
+
 class Unasked(NamedTuple):
     """What nobody has come to in the time that there was."""
 
@@ -55,7 +63,7 @@ class Survived:
     processes: tuple[str, ...]
 
 
-Result: TypeAlias = Answer | Fault | Began | Took | Unasked | Survived
+Result: TypeAlias = Answer | Fault | Began | Took | UnderWay | Unasked | Survived
 
 
 Batch: TypeAlias = tuple[Question, ...]

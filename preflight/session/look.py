@@ -248,6 +248,8 @@ class Looks:
                 self._account.ended(result.step)
                 took = self.steps.get(result.step, 0.0) + result.seconds
                 self.steps[result.step] = round(took, 3)
+            elif isinstance(result, results.UnderWay):
+                self._account.reads(result)
             elif isinstance(result, results.Survived):
                 self.survivors += result.processes
             else:

@@ -10,6 +10,7 @@ from typing import NamedTuple, TypeAlias
 from preflight.findings.finding import Finding
 from preflight.kinds.gather import Gather
 from preflight.kinds.question import Question
+from preflight.processes.results import UnderWay
 
 
 class Progress(NamedTuple):
@@ -58,6 +59,7 @@ class Account:
     _steps: list[str] = field(default_factory=list)
     """Of the user's code, those that are at work."""
 
+    _under_way: UnderWay = field(default_factory=UnderWay)
     _name: str = ""
     _reading: str = ""
 
@@ -83,6 +85,12 @@ class Account:
         if step in self._steps:
             self._steps.remove(step)
 
+    def reads(self, under_way: UnderWay) -> None:
+        """Take in what was read of files that are still open, and tell it where that is more."""
+        before, self._under_way = self._under_way, under_way
+        if under_way.bytes > before.bytes:
+            self._tell()
+
     def did(self, question: Question) -> None:
         """Take in that a question was answered, which may be about several things, and tell it."""
         self.done += len(question)
@@ -100,14 +108,15 @@ class Account:
 
     def _tell(self) -> None:
         verb, _, object_ = (self._steps or [""])[-1].partition(" ")
-        share = min(1.0, self.worked / self.expected) if self.expected else 0.0
+        worked = self.worked + self._under_way.seconds
+        share = min(1.0, worked / self.expected) if self.expected else 0.0
         reading = self._reading if share < 1 or not verb else ""
         self.watch(
             Progress(
                 done=self.done,
                 total=max(self.total, self.done),
                 name=self._name,
-                bytes=self.bytes,
+                bytes=self.bytes + self._under_way.bytes,
                 share=share,
                 doing="; ".join(filter(None, [f"{verb}s {object_}" if verb else "", reading])),
                 runs_code=bool(verb),

@@ -19,6 +19,7 @@ from typing import Any, BinaryIO
 
 from preflight.cached_files.dcp_plan import is_plan
 from preflight.cached_files.read import read_cache
+from preflight.file_access.place import HERE
 from preflight.formats.suffixes import dcp as dcp_names
 from preflight.kinds.asked import Asked, CannotLookError
 from preflight.tensors.facts import CachedTensor, Content
@@ -119,14 +120,19 @@ def _read(
     if suffix == dcp_names.PART or is_plan(path):
         raise _SkippedError(PART)
     with open(path, "rb") as file:
+
+        def go_on() -> None:
+            HERE.at, HERE.size = file.tell(), size
+            tell()
+
         head = file.read(16)
         if head.startswith(b"\x93NUMPY"):
             file.seek(0)
-            return _content(name, "tensor", (), iter((_array(file, "", tell),)))
+            return _content(name, "tensor", (), iter((_array(file, "", go_on),)))
         if suffix == ".npz" and head.startswith(b"PK"):
-            return _npz(file, name, tell)
+            return _npz(file, name, go_on)
         if suffix == ".safetensors":
-            return _safetensors(file, name, size, tell)
+            return _safetensors(file, name, size, go_on)
     from preflight.tensors import torch_files
 
     source: str | io.BytesIO = path

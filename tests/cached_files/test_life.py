@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from preflight.cached_files.read import read_cache
+from preflight.file_access.place import HERE
 from tests import contents
 
 MANY, SHORT, ZEROS = 40_000, 300_000, 1 << 25
@@ -53,8 +54,10 @@ def test_life_is_shown_all_the_while(tmp_path: Path, name: str) -> None:
     path = tmp_path / name
     path.write_bytes(CASES[name]())
     told: list[str] = []
+    HERE.at, HERE.size = 0, 0
 
     found = read_cache(str(path), str(tmp_path), told.append)
 
     assert found.damage is None
+    assert HERE.size == path.stat().st_size
     assert len(told) > (25 if name in ("gzip.pt", "deflated.npz") else 100)

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import preflight
+from preflight.file_access.place import HERE
 from preflight.findings.finding import Severity
 from preflight.images.kind import TABLE
 from preflight.kinds.asked import CannotLookError
@@ -243,6 +244,8 @@ def test_many_lines_take_little_memory_and_are_told_of(tmp_path: Path) -> None:
         tracemalloc.stop()
 
     assert found.rows == lines
+    assert HERE.size == len(content)
+    assert HERE.size * 0.9 < HERE.at <= HERE.size
     assert set(told) == {"metadata.jsonl"}
     assert len(told) > 10
 

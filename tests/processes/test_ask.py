@@ -10,7 +10,6 @@ import threading
 import time
 from pathlib import Path
 
-import psutil
 import pytest
 
 from preflight.caches.kind import CACHE
@@ -21,7 +20,7 @@ from preflight.processes.start import Lines, Started
 from preflight.settings.job import Job
 from preflight.settings.told import told_of
 from tests.archives import slow
-from tests.children import opened_by
+from tests.children import slow_down
 from tests.questions import questions
 
 
@@ -69,24 +68,25 @@ def cached(path: Path) -> str:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="signals")
 def test_a_process_that_dies_is_put_down_to_the_file_that_it_had_open(tmp_path: Path) -> None:
-    """However many it has just answered for; all others are looked at, each once."""
+    """However many it has just answered for; all others are looked at, each once.
+
+    Meanwhile it has told how far it came in that file, which counts no more when it is dead.
+    """
     paths = [cached(tmp_path / f"{number:03}.npy") for number in range(300)]
     endless = slow(tmp_path / "endless.npz")
     paths.insert(200, endless)
     folder, names = str(tmp_path), map(os.path.basename, paths)
-    batch = questions(CACHE, ({"folder": folder, "names": [name]} for name in names), tmp_path)
+    wires = ({"folder": folder, "names": [name]} for name in names)
+    batch = questions(CACHE, wires, tmp_path, seconds=1.0)
 
     def kill() -> None:
-        while True:
-            for one in psutil.Process().children():
-                if one.pid not in before and endless in opened_by(one):
-                    return one.kill()
-            time.sleep(0.01)
+        slow_down(endless, lambda: any(isinstance(one, results.UnderWay) for one in told)).kill()
 
-    before = {one.pid for one in psutil.Process().children()}
+    told: list[results.Result] = []
     killer = threading.Thread(target=kill, daemon=True)
     killer.start()
-    told = list(asking.ask([batch], how_in(tmp_path)))
+    for result in asking.ask([batch], how_in(tmp_path)):
+        told.append(result)  # noqa: PERF402  one by one, for who reads it meanwhile
     killer.join()
 
     faults = [one for one in told if isinstance(one, results.Fault)]
@@ -95,6 +95,10 @@ def test_a_process_that_dies_is_put_down_to_the_file_that_it_had_open(tmp_path: 
     assert "was killed by SIGKILL" in faults[0].error
     others = [os.path.basename(path) for path in paths if path != endless]
     assert [name_of(one) for one in answers] == others
+    *came_to, at_last = (one for one in told if isinstance(one, results.UnderWay))
+    assert all(0 < one.bytes < os.path.getsize(endless) for one in came_to)
+    assert all(0 < one.seconds < 1 for one in came_to)
+    assert at_last == results.UnderWay()
 
 
 def test_a_line_that_is_longer_than_what_is_read_at_a_time_comes_whole() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import sys
 import tarfile
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,8 +13,13 @@ import pytest
 
 import preflight
 from preflight.command.output import progress_said
-from preflight.session.progress import Progress
+from preflight.images.kind import IMAGE
+from preflight.processes.results import UnderWay
+from preflight.session.progress import Account, Progress
+from tests.archives import slow
+from tests.children import slow_down
 from tests.conftest import on_a_terminal
+from tests.questions import questions
 
 TRAIN = """
 from torch.utils.data import DataLoader
@@ -134,6 +140,45 @@ def test_what_is_read_is_told_before_the_first_of_few_is_read(tmp_path: Path) ->
     for words, first in (("a.tar",), "reads shards 0 of 1"), (("a.tar", "b.tar"), "0 of 2"):
         told, _ = told_by(*words, folder=tmp_path)
         assert told[0].doing.endswith(first)
+
+
+def test_what_is_read_of_an_open_file_counts_and_is_counted_once(tmp_path: Path) -> None:
+    """A single shard of a gigabyte was "0 of 1" until it was read, without a byte of it."""
+    told: list[Progress] = []
+    account = Account(watch=told.append, total=2, expected=4.0)  # type: ignore[arg-type]
+    (question,) = questions(IMAGE, [{"path": "a.jpg"}], tmp_path, seconds=2.0, size=1000)
+
+    account.reads(UnderWay(bytes=300, seconds=0.6))
+    account.reads(UnderWay(bytes=500, seconds=1.0))
+    account.reads(UnderWay())
+    account.did(question)
+
+    assert [(one.done, one.bytes, one.share) for one in told] == [
+        (0, 300, 0.15),
+        (0, 500, 0.25),
+        (1, 1000, 0.5),
+    ]
+    assert progress_said(told[1], 5) == "0 of 2, 500 bytes, 100 bytes/s, 0:00:15 left"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="who has a file open")
+def test_a_run_tells_how_far_it_is_in_its_only_file(tmp_path: Path) -> None:
+    path = slow(tmp_path / "a.npz")
+    told: list[Progress] = []
+
+    def watch(news: object) -> None:
+        assert isinstance(news, Progress)
+        told.append(news)
+        if news.bytes:
+            raise InterruptedError
+
+    threading.Thread(target=slow_down, args=(path, lambda: told[-1].bytes), daemon=True).start()
+    with pytest.raises(InterruptedError):
+        preflight.run("cache=a.npz", folder=str(tmp_path), no_ledger=True, watch=watch)
+
+    assert told[-1].doing == "reads cache files 0 of 1"
+    assert 0 < told[-1].bytes < Path(path).stat().st_size
+    assert 0 < told[-1].share < 1
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a terminal is made with pty")

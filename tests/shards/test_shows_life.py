@@ -15,17 +15,31 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from preflight.file_access.place import HERE
 from preflight.shards.read import read_shard
 from preflight.targets.targets import CaptionRule, Shard
 from tests.archives import shard_facts, tarred
 
 
 def longest_silence(folder: Path, content: bytes) -> tuple[int, float]:
-    """Read a shard; give how often anything was told, and the seconds of the longest silence."""
+    """Read a shard; give how often anything was told, and the seconds of the longest silence.
+
+    Whenever it is told, it is known how much was read up to then.
+    """
     (folder / "x.tar").write_bytes(content)
     times = [time.monotonic()]
+    places: list[int] = []
     shard = Shard(path="x.tar", captions=CaptionRule(rule="none"))
-    read_shard(shard, str(folder), lambda _: times.append(time.monotonic()))
+
+    def tell(_: str) -> None:
+        times.append(time.monotonic())
+        places.append(HERE.at)
+
+    HERE.at, HERE.size = 0, 0
+    read_shard(shard, str(folder), tell)
+    assert places == sorted(places)
+    assert HERE.size == len(content)
+    assert HERE.size / 2 < HERE.at <= HERE.size
     times.append(time.monotonic())
     return len(times), max(then - now for now, then in pairwise(times))
 

@@ -20,6 +20,7 @@ import numpy as np
 import pytest
 import torch
 
+from preflight.file_access.place import HERE
 from preflight.kinds.asked import CannotLookError
 from preflight.processes.results import Answer
 from preflight.tensors import read as cache_content
@@ -404,6 +405,7 @@ def test_safetensors_are_read_without_their_library(tmp_path: Path) -> None:
     content = read(path)
 
     assert content.keys == ("['a']", "['b']")
+    assert 0 < HERE.at < HERE.size == path.stat().st_size
     first, second = content.tensors
     assert (first.dtype, first.shape, *counts(first)) == ("bfloat16", (2, 3), 1, 1, 0, False)
     assert (second.dtype, *counts(second)) == ("int64", 0, 0, 0, False)
