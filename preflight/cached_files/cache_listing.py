@@ -17,6 +17,11 @@ _PERHAPS = frozenset({".bin", ".ckpt"})
 # Files of trainers under a suffix that many other programs use.
 _TORCH_NAMES = ("pytorch_model", "diffusion_pytorch_model", "adapter_model", "training_args")
 
+# Those of checkpoints, as Lightning and accelerate call them.
+_OF_A_STATE = re.compile(
+    r"\.ckpt$|(?:^|[/\\])(?:optimizer|scheduler|sampler|dl_state_dict)(?:_\d+)?\.bin$"
+)
+
 _NOT_LOOKED_INTO = frozenset(
     {".git", ".hg", ".svn", ".preflight", "__pycache__", "node_modules", "site-packages"}
 )
@@ -175,7 +180,7 @@ def is_for_torch(path: str) -> bool:
     if not head:
         return head is not None
     if not any(head):  # no format begins so; raw numbers, which may, are called otherwise
-        return path.lower().endswith(".ckpt")
+        return _OF_A_STATE.search(path.lower()) is not None
     return (
         legacy_start(head) is not None
         or looks_like_torch(head)

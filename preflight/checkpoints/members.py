@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 
 from preflight.checkpoints import state_names as checkpoint_names
-from preflight.checkpoints.notes import NOTES, names_in
+from preflight.checkpoints.notes import notes_of
 from preflight.values.names import name_of
 
 _RANKED = re.compile(r"(.*?_)(\d{1,4})(\D.*)")
@@ -31,22 +31,26 @@ _WEIGHTS = re.compile(
 
 # What a trainer writes once the model is written.
 _WRITTEN_LATER = re.compile(
-    r"(?:.*/)?(?:optim\w*|\w*scheduler|scaler|rng_state\w*|random_states\w*|trainer_state"
-    r"|train(?:ing)?_state|\w*optim_states)\.(?:pt|pth|bin|pkl|json|safetensors|npz)"
+    r"(?:.*/)?(?:optim\w*|\w*scheduler(?:_\d+)?|scaler|sampler\w*|dl_state_dict\w*|rng_state\w*"
+    r"|random_states\w*|custom_checkpoint_\d+|trainer_state|train(?:ing)?_state|\w*optim_states)"
+    r"\.(?:pt|pth|bin|pkl|json|safetensors|npz)"
 )
+
+# What a model in a folder of its own (`unet/`) is made by, before its weights are loaded.
+_SETTINGS = "config.json"
 
 # transformers gives it no number where there is only one rank.
 _NEVER_ALONE = re.compile(r"rng_state_#\.pth")
 
 
-def held_by(folder: str, paths: Iterable[str]) -> frozenset[str]:
+def held_by(folder: str, paths: Collection[str]) -> frozenset[str]:
     """Name what a checkpoint holds: its cached files, and what trainers note beside them.
 
     Parts (`.distcp`) are left out: how many there are is told by what names them. What differs
     from one checkpoint to the next by nature is `#`.
     """
     inside = [name_of(path, folder) for path in paths if not checkpoint_names.is_part(path)]
-    inside += [one for one in names_in(folder) if one.endswith(NOTES)]
+    inside += [one for one in notes_of(folder, paths) if "/" not in one or one.endswith(_SETTINGS)]
     own = {int(one) for one in re.findall(r"\d{1,18}", os.path.basename(folder))}
 
     def without(match: re.Match[str]) -> str:
@@ -70,6 +74,7 @@ def usual_of(
     if len(held) == 2 and not without:
         less, more = sorted(held.values(), key=len)
         later = any(map(_WRITTEN_LATER.fullmatch, more - less))
+        later = later or any(map(_WEIGHTS.fullmatch, more)) > any(map(_WEIGHTS.fullmatch, less))
         return frozenset(more) if less < more and later else frozenset()
     if len(held) < 3 and not without:
         return frozenset()
@@ -80,7 +85,7 @@ def usual_of(
 def lacking(name: str, held: Mapping[str, AbstractSet[str]], usual: AbstractSet[str]) -> set[str]:
     """Name what is usual and a checkpoint has not, but for what a launch of other size leaves."""
     here = held[name]
-    lacks = {one for one in usual - here if not _is_otherwise(one, here)}
+    lacks = {one for one in usual - here if not _is_otherwise(one, here - usual)}
     if any(map(_WEIGHTS.fullmatch, here - usual)):  # saved in another format
         lacks = {one for one in lacks if not _WEIGHTS.fullmatch(one.removesuffix(_INDEX))}
     lacks -= {f"{one}{_INDEX}" for one in lacks}

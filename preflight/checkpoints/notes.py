@@ -11,11 +11,12 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
 from preflight.checkpoints import state_names as names
 from preflight.checkpoints.facts import Checkpoint
+from preflight.values.names import name_of
 from preflight.values.small_files import OddFileError, read_small
 
 NOTES = (".json", ".pkl")
@@ -39,7 +40,11 @@ _LARGEST_STATE = 1 << 24
 # How the first pickle of a file of torch.save goes on, of the time before its archives.
 _MAGIC_NUMBER = b"\x8a"
 
-_ZIP, _ZIP_END, _LONGEST_COMMENT = b"PK\3\4", b"PK\5\6", 22 + (1 << 16)
+_ZIP, _ZIP_END, _SHORTEST_END = b"PK\3\4", b"PK\5\6", 22
+_LONGEST_COMMENT = _SHORTEST_END + (1 << 16)
+
+# More than characters have in any encoding.
+_ZEROS = bytes(4)
 
 
 class Pointer(NamedTuple):
@@ -118,6 +123,17 @@ def names_in(folder: str) -> list[str]:
         return []
 
 
+def notes_of(folder: str, paths: Collection[str]) -> list[str]:
+    """Name the notes in a checkpoint, and in its folders that hold cached files (`unet/`)."""
+    places = {folder, *map(os.path.dirname, paths)}
+    return sorted(
+        name_of(os.path.join(place, one), folder)
+        for place in places
+        for one in names_in(place)
+        if one.endswith(NOTES)
+    )
+
+
 def cut_note(path: str) -> str:
     """Say what a writer left of a note that was killed; empty where it has an end."""
     if path.endswith(".pkl"):
@@ -128,9 +144,25 @@ def cut_note(path: str) -> str:
         return ""
     if nothing := _nothing(text):
         return nothing
+    if _ZEROS in text:
+        return f"holds zero bytes, from {text.find(_ZEROS):,} on"
     ends = {b"{": b"}", b"[": b"]"}
     first, last = text.strip()[:1], text.strip()[-1:]
-    return f"ends in the middle, at {len(text):,} bytes" if last != ends.get(first, last) else ""
+    is_cut = last != ends.get(first, last) or _goes_on(text)
+    return f"ends in the middle, at {len(text):,} bytes" if is_cut else ""
+
+
+def _goes_on(text: bytes) -> bool:
+    """Whether JSON wants more where it ends; of other dialects, nobody can say."""
+    if sum(map(text.count, (b"{", b"["))) <= sum(map(text.count, (b"}", b"]"))):
+        return False  # most are whole, and some are long
+    try:
+        json.loads(whole := text.decode().rstrip())
+    except json.JSONDecodeError as error:
+        return error.pos >= len(whole) or error.msg.startswith("Unterminated")
+    except (ValueError, RecursionError):
+        return False
+    return False
 
 
 def _nothing(text: bytes) -> str:
@@ -147,8 +179,12 @@ def _cut_pickle(path: str) -> str:
         return ""
     if nothing := _nothing(content):
         return nothing
+    if content.startswith(_ZEROS):  # no pickle does
+        zeros = len(content) - len(content.lstrip(b"\0"))
+        return f"begins with {zeros:,} zero bytes"
     if content.startswith(_ZIP):
-        has_end = _ZIP_END in content[-_LONGEST_COMMENT:]
+        end = content[-_LONGEST_COMMENT:].rpartition(_ZIP_END)[2]
+        has_end = len(end) + len(_ZIP_END) >= _SHORTEST_END and _ZIP_END in content
     else:  # of another program, it may be anything; torch of old put its tensors behind the pickle
         is_bare = content.startswith(b"\x80") and content[2:3] != _MAGIC_NUMBER
         has_end = not is_bare or content.endswith(b".")

@@ -16,10 +16,10 @@ from preflight.checkpoints.facts import Checkpoint
 from preflight.checkpoints.members import held_by, lacking, usual_of
 from preflight.checkpoints.notes import (
     INDEX,
-    NOTES,
     cut_note,
     held_against,
     names_in,
+    notes_of,
     pointer_in,
     taken,
 )
@@ -226,7 +226,7 @@ def _checkpoint(top: str, name: str, paths: list[str], damaged: Mapping[str, Wro
     folder = os.path.join(top, name) if name else top
     within = top if os.path.isdir(top) else os.path.dirname(top)
     bad = [path for path in paths if path in damaged]
-    notes = sorted(one for one in names_in(folder) if one.endswith(NOTES))
+    notes = notes_of(folder, paths) if os.path.isdir(folder) else []
     cut = [(one, said) for one in notes if (said := cut_note(os.path.join(folder, one)))]
     wrong = [(name_of(path, within), damaged[path].text) for path in bad]
     wrong += [(f"{name}/{one}" if name else one, said) for one, said in cut]

@@ -15,7 +15,7 @@ from preflight.targets.targets import CaptionRule, Folder, Shard, Unlistable
 from preflight.targets.words.patterns import read_data
 
 # A number stands directly before the ending; braces, stars and colons have a meaning in a range.
-_NUMBERED = re.compile(r"([^{}\[\]*?:]*?)(\d{1,18})(\.(?:tar|tgz)[.a-z0-9]*)", re.IGNORECASE)
+_NUMBERED = re.compile(r"([^{}\[\]*?:]*?)(\d{1,18})(\.t(?:ar|gz|bz2|xz)[.a-z0-9]*)", re.IGNORECASE)
 
 _MOST_RANGES = 8
 

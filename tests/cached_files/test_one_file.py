@@ -516,6 +516,7 @@ def test_bin_and_ckpt_are_taken_where_they_are_torchs(tmp_path: Path) -> None:
     (tmp_path / "tokens.bin").write_bytes(random.Random(1).randbytes(8192))
     (tmp_path / "zeros.bin").write_bytes(bytes(8192))
     (tmp_path / "zeros.ckpt").write_bytes(bytes(8192))
+    (tmp_path / "optimizer_1.bin").write_bytes(bytes(8192))
     (tmp_path / "notes.bin").write_text("notes", encoding="utf-8")
     with zipfile.ZipFile(tmp_path / "firmware.bin", "w") as file:
         file.writestr("image", b"x")
@@ -524,6 +525,7 @@ def test_bin_and_ckpt_are_taken_where_they_are_torchs(tmp_path: Path) -> None:
         "fetched.bin",
         "nothing.ckpt",
         "old.ckpt",
+        "optimizer_1.bin",
         "pointer.ckpt",
         "pytorch_model-00001-of-00002.bin",
         "zeros.ckpt",

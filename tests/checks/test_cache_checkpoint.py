@@ -379,7 +379,10 @@ def test_the_settings_may_say_that_it_is_one(out: Path) -> None:
     assert len(report.findings) == 1
 
 
-@pytest.mark.parametrize("text", ['{"step": 3}', '{\n"a": []\n}\n\n', "[1]", "3", '"a"'])
+ENDED = ('{"step": 3}', '{\n"a": []\n}\n\n', "[1]", "3", '"a"', '{"a": "{{"}', '{"{": 1, // {\n}')
+
+
+@pytest.mark.parametrize("text", ENDED)
 def test_notes_with_an_end_are_left_alone(out: Path, text: str) -> None:
     (out / "checkpoint-300" / "trainer_state.json").write_text(text)
 
@@ -391,6 +394,9 @@ def test_notes_with_an_end_are_left_alone(out: Path, text: str) -> None:
     [
         ("", "is empty"),
         ('{"log_history": [{"step": 1', "ends in the middle, at 27 bytes"),
+        ('{"log_history": [{"step": 1}', "ends in the middle, at 28 bytes"),
+        ('{"chat_template": ["{{ text }}', "ends in the middle, at 30 bytes"),
+        ('{"step": 1, ' + "\0" * 99 + "}", "holds zero bytes, from 12 on"),
         ("\0" * 1000, "holds nothing but zero bytes (1,000)"),
     ],
 )

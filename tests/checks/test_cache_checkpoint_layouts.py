@@ -165,7 +165,10 @@ def test_a_pipeline_is_one_model(tmp_path: Path) -> None:
 # --- what one lacks
 
 
-LATER = ("optimizer.npz", "scheduler.npz", "trainer_state.json", "random_states_0.pkl")
+LATER = (
+    *("optimizer.npz", "scheduler.npz", "trainer_state.json", "random_states_0.pkl"),
+    *("scheduler_1.npz", "sampler.npz", "custom_checkpoint_0.pkl"),
+)
 
 
 @pytest.mark.parametrize("file", LATER)
@@ -193,6 +196,37 @@ def test_of_two_that_hold_different_things_none_lacks_any(tmp_path: Path) -> Non
     (out / "checkpoint-1000" / "rng_state_0.npz").unlink()
 
     assert found(out) == []
+
+
+def test_a_second_of_a_kind_does_not_stand_for_the_first(tmp_path: Path) -> None:
+    """As accelerate calls them: it numbers them, as others do ranks; the first has no number."""
+    files = ("model.npz", "model_1.npz", "optimizer.npz", "optimizer_1.npz")
+    out = lay(tmp_path, *states(STEPS, *files))
+    for file in ("model_1.npz", "optimizer.npz"):
+        (out / "checkpoint-1500" / file).unlink()
+
+    assert told(out).startswith("checkpoint-1500 lacks model_1.npz and optimizer.npz, which ")
+
+
+def test_of_two_the_one_without_a_model_is_not_whole(tmp_path: Path) -> None:
+    out = lay(tmp_path, *states(STEPS[:2], "model.npz", "optimizer.npz"))
+    (out / "checkpoint-1000" / "model.npz").unlink()
+
+    assert told(out).startswith("checkpoint-1000 lacks model.npz, which the others have; ")
+
+
+def test_what_a_model_in_a_folder_of_its_own_is_made_by_belongs_to_it(tmp_path: Path) -> None:
+    """As `unet/config.json`, which diffusers loads first."""
+    files = ("unet/model.npz", "unet/config.json", "unet/results.json")
+    out = lay(tmp_path, *states(STEPS, *files))
+    (out / "checkpoint-1500" / "unet" / "results.json").unlink()
+    assert found(out) == []
+    config = out / "checkpoint-1500" / "unet" / "config.json"
+    config.write_text('{"sizes": [1, 2], "of": {"a": 1}')
+    assert "has 1 damaged of 2 files: checkpoint-1500/unet/config.json ends in " in told(out)
+    config.unlink()
+
+    assert told(out).startswith("checkpoint-1500 lacks unet/config.json, which the others have; ")
 
 
 @pytest.mark.parametrize(("first", "then"), [("_{}", ""), ("", "_{}")])
@@ -258,7 +292,17 @@ def test_a_model_may_come_in_other_pieces(tmp_path: Path, pieces: int) -> None:
     assert found(out) == []
 
 
-@pytest.mark.parametrize("left", [b"", b"PK\3\4" + bytes(99), b"\x80\x04\x95" + b"x" * 99])
+# An archive of torch.save that lacks no more than half of what stands behind its directory.
+CUT_AT_ITS_END = b"PK\3\4" + bytes(99) + b"PK\5\6" + bytes(9)
+
+
+@pytest.mark.parametrize(
+    "left",
+    [
+        *(b"", b"PK\3\4" + bytes(99), b"\x80\x04\x95" + b"x" * 99),
+        *(CUT_AT_ITS_END, bytes(4096) + b"data.pkl" + CUT_AT_ITS_END + bytes(9)),
+    ],
+)
 def test_a_state_of_random_numbers_that_was_cut_is_found(tmp_path: Path, left: bytes) -> None:
     """No pickle is loaded: it has an end, or it has none."""
     out = lay(tmp_path, *states(STEPS, "model.npz", "random_states_0.pkl"))

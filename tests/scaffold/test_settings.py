@@ -35,6 +35,7 @@ SHARDS = {
     "numbers alone": (numbered("{:05}.tar", range(3)), ["{00000..00002}.tar"]),
     "not filled up": (numbered("v2-{}.tar", range(8, 12)), ["v2-{8..11}.tar"]),
     "packed": (numbered("a-{:02}.tar.bz2", range(3)), ["a-{00..02}.tar.bz2"]),
+    "packed, under a short name": (numbered("{}.txz", range(3)), ["{0..2}.txz"]),
     "two data sets": (
         [*numbered("train-{:02}.tar", range(3)), *numbered("val-{:02}.tar", range(2))],
         ["train-{00..02}.tar", "val-{00..01}.tar"],
@@ -47,6 +48,7 @@ SHARDS = {
     "filled up in part": (["a-1.tar", "a-02.tar"], ["*.tar"]),
     "many ranges": ([f"{one}-{number}.tar" for one in "abcdefghi" for number in (0, 1)], ["*.tar"]),
     "braces": (["a{b}-0.tar", "a{b}-1.tar"], ["*.tar"]),
+    "some with a short name": (["a.tbz2", "b.tbz2"], ["*.tbz2"]),
     "packed shards of any name": (["a.tar.gz", "b.tar.gz", "b.tar.gz.part"], ["*.tar.gz"]),
     "some of them packed": (["a.tar.gz", "b.tar", "md5sums.txt"], ["*.tar*"]),
 }
