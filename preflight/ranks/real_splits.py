@@ -84,7 +84,7 @@ def of_user(text: str, function: Callable[..., Any], names: Sequence[str], root:
     """Give what a function of the user's does, which is given names of items, or paths."""
     numbers: dict[str, list[int]] = {}
     for number, name in enumerate(names):
-        numbers.setdefault(os.path.normpath(name), []).append(number)
+        numbers.setdefault(_plain(name), []).append(number)
 
     def divide(items: Items, at: Place) -> Items:
         try:
@@ -98,6 +98,12 @@ def of_user(text: str, function: Callable[..., Any], names: Sequence[str], root:
         return _numbers_of(text, given, items, numbers)
 
     return divide
+
+
+def _plain(name: str) -> str:
+    """Spell a path as pathlib does; the same object where it is, since there may be very many."""
+    plain = os.path.normpath(name)
+    return name if plain == name else plain
 
 
 def _place(given: Any) -> int | None:
@@ -124,7 +130,7 @@ def _numbers_of(
     met: dict[str, int] = {}
     found: list[int] = []
     for one in given:
-        name = os.path.normpath(str(one))
+        name = _plain(str(one))
         if name not in numbers:
             raise CannotLookError(
                 f"{text} gives {shown(str(one))}, which is none of its items", fix=FIX
