@@ -10,9 +10,10 @@ What it finds
     samples that are drawn with the same random numbers, as many as half a second allows: where
     these are not all, and alike, that is said, and nothing is passed; those of a stream by
     webdataset's keys, by paths, or whole. Found as well are lists that differ between two ranks
-    where a DistributedSampler divides them, so that they are divided twice. Where no sample is one
-    that the rank had with other random numbers, they may be made of these: that is a warning. Where
-    every rank has all, the order is nobody's business; only that of a set is a note, since no seed
+    where a DistributedSampler divides them, so that they are divided twice; and the part that a
+    DistributedSampler gives, where accelerate divides it again. Where no sample is one that the
+    rank had with other random numbers, they may be made of these: that is a warning. Where every
+    rank has all, the order is nobody's business; only that of a set is a note, since no seed
     repeats it.
 
     Nothing is said of what ranks agree on by themselves: lists that are sent around by
@@ -91,7 +92,10 @@ _MADE_UP = "samples that are made of random numbers, as to try a job, may differ
 def world_order(facts: RankOrder, _job: Job) -> Iterator[Finding]:
     """Say what a rank has otherwise in another process, and what makes it so."""
     for one in facts.found:
-        yield _others(facts, one) if one.others else _reordered(facts, one)
+        if one.cause == "twice":
+            yield _twice(facts, one)
+        else:
+            yield _others(facts, one) if one.others else _reordered(facts, one)
 
 
 def _others(facts: RankOrder, one: OtherItems) -> Finding:
@@ -108,6 +112,24 @@ def _others(facts: RankOrder, one: OtherItems) -> Finding:
         why=f"{cause.why}, so that {counted(facts.ranks, 'rank')} divide lists that differ: some "
         "samples are of no rank, and others of several.",
         fix=cause.fix,
+        evidence={
+            "cause": one.cause,
+            "others": one.others,
+            "compared": one.of,
+            "ranks": facts.ranks,
+        },
+    )
+
+
+def _twice(facts: RankOrder, one: OtherItems) -> Finding:
+    return world_order.found(
+        f"leaves out {one.others:,} of the {one.of:,} samples that its sampler gives rank 0: "
+        f"accelerate divides these once more among {counted(facts.ranks, 'rank')}",
+        at=facts.defined.at(facts.name),
+        about="twice",
+        why="A DistributedSampler gives each rank its part, and prepare() a part of that part: "
+        "what is left out is of no rank in this epoch.",
+        fix="Leave out the DistributedSampler: prepare() divides, and shuffle=True shuffles.",
         evidence={
             "cause": one.cause,
             "others": one.others,

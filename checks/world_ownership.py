@@ -8,10 +8,12 @@ What it finds
     strings have another order, as it is with real ranks. Of several splits, each divides what the
     one before gave; of two joined by `&`, a rank has what both give it.
 
-    Ranks write the entries of a cache: one that several write is an error, unless `atomic = true`
-    says that each writes under a name of its own and renames. What is only read may be given to
-    several on purpose (the padding of DistributedSampler), and left out on purpose (`drop_last`):
-    of that nothing is said. Nothing is said either where no split was said, and of one rank.
+    Ranks write the entries of a cache: one that several write is an error. It is a note where
+    `atomic = true` says that each writes under a name of its own and renames, or where `writer`
+    names the function, and every read was whole while that was tried (cache-writer). What is only
+    read may be given to several on purpose (the padding of DistributedSampler), and left out on
+    purpose (`drop_last`): of that nothing is said. Nothing is said either where no split was said,
+    and of one rank.
 
 Why it matters
     What no rank has is never cached, or never trained on, without a word. A file that several ranks
@@ -32,7 +34,7 @@ from preflight.check import Foreign, check
 from preflight.facts import WorldFacts
 from preflight.finding import Finding, Severity
 from preflight.job import Job
-from preflight.values.names import counted, first_of
+from preflight.values.names import counted, first_of, shown
 
 from ._owners import (
     doubled,
@@ -153,7 +155,8 @@ def _several_owners(facts: WorldFacts) -> Finding:
 
 
 def _of_writers(facts: WorldFacts) -> Severity | None:
-    return Severity.NOTE if facts.atomic or facts.missing == 0 else None
+    is_safe = facts.atomic or facts.tried_writer or facts.missing == 0
+    return Severity.NOTE if is_safe else None
 
 
 def _writers_why(facts: WorldFacts) -> str:
@@ -161,6 +164,11 @@ def _writers_why(facts: WorldFacts) -> str:
         return "All entries are there, so that none is written now."
     if facts.atomic:
         return "Each writes under another name and renames, so that this is only work done twice."
+    if facts.tried_writer:
+        return (
+            f"{shown(facts.tried_writer)} was called by several processes at once, and each read "
+            "was whole, so that this is only work done twice."
+        )
     return (
         "open(path, 'wb') cuts off what another rank has just written: readers meet an empty file, "
         "or half of one, which stays so when the launcher ends the others."

@@ -16,11 +16,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from preflight.built.making import Named, named, unsaid
-from preflight.built.plan import CAUSES, HASH_SEED, Making, plan_of
+from preflight.built.plan import CAUSES, Making, plan_of
 from preflight.built.rank_process import serve, throttled
 from preflight.built.rounds import Found, Rounds
 from preflight.kinds.asked import Asked
 from preflight.ranks.compare import Told, batches_of, order_of, raised_by
+from preflight.ranks.hash_seeds import HASH_SEED
 from preflight.ranks.made_facts import NO_TIME, RankBatches, RankLost, RankOrder
 from preflight.users_code import anew
 from preflight.users_code.facts import Unbuilt

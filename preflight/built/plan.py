@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from typing import NamedTuple
 
-HASH_SEED = "PYTHONHASHSEED"
+from preflight.ranks.hash_seeds import is_fixed
 
 _MOST_RANKS = 8
 """Ranks that are tried at most."""
@@ -26,8 +25,7 @@ class Making(NamedTuple):
 def plan_of(ranks: int, *, batches: bool, order: bool) -> list[Making]:
     """Say which processes there are to be: what everybody waits for first."""
     last = ranks - 1
-    fixed = os.environ.get(HASH_SEED, "random") != "random"  # ranks inherit it
-    causes = [one for one in CAUSES if order and not (fixed and one == "hash")]
+    causes = [one for one in CAUSES if order and not (one == "hash" and is_fixed())]
     spread = [last * one // (_MOST_RANKS - 2) for one in range(1, _MOST_RANKS - 2)]
     others = range(1, last) if ranks <= _MOST_RANKS else sorted({1, *spread})
     return [

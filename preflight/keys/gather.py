@@ -48,7 +48,7 @@ class KeyLists(Gather):
 
     def wire(self, target: CacheFolder) -> Mapping[str, Any]:
         """Give a cache and its data sets as a process is told of them."""
-        return {**told_of_cache(target, self.run), "is_to_be": target.is_to_be}
+        return told_of_cache(target, self.run)
 
     def question(self, target: CacheFolder) -> Question:
         """Ask about a cache; where its key is a function, the user's code is run for it."""
@@ -98,6 +98,7 @@ def told_of_cache(cache: CacheFolder, run: Run) -> dict[str, Any]:
         "path": cache.path,
         "entry": entry,
         "key": job.cache[entry].key,
+        "is_to_be": cache.is_to_be,
         "of": [told_of_data(one, job) for one in made_of(cache, run)],
         "others": [one.path for place, one in enumerate(job.cache) if place != entry],
     }

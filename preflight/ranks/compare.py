@@ -105,7 +105,7 @@ def order_of(
         return replace(bare, reason=reason)
     splits = _are_split(first, last)
     found = [_held_against(cause, first, last, one) for cause, one in again.items()]
-    found.append(_of_other_lists(first, last, world[0]))
+    found += [_of_other_lists(first, last, world[0]), _of_two_splits(first, world[0])]
     if first["by"] not in (*_SURE, "place") and _is_other(first, again.get("random", first)):
         return replace(bare, reason=_NEITHER)  # random numbers change samples, or choose them
     kept = tuple(
@@ -198,6 +198,13 @@ def _of_other_lists(first: Told, last: Told, ranks: int) -> OtherItems | None:
         mine, yours = (my_draws, your_draws) if is_one else ((), ())
     others = sum(one != other for one, other in zip(mine, yours, strict=False))
     return OtherItems("rank", others, min(len(mine), len(yours))) if others else None
+
+
+def _of_two_splits(first: Told, ranks: int) -> OtherItems | None:
+    """Say how many samples of a rank accelerate leaves out, as it divides what a sampler gives."""
+    divided, samples = first.get("sampled") or (0, 0)
+    left = samples - len({*first["keys"]})
+    return OtherItems("twice", left, samples) if divided == ranks > 1 and left > 0 else None
 
 
 def _is_resampled(told: Told) -> bool:

@@ -142,7 +142,8 @@ def _by_sampler(
     names = names_of(dataset)
     with kept_random_state():  # the next loader's sampler draws on from here
         drawn = _draws(dataset, names, alive)
-    return {**told, **_items(indices, names), **drawn, "replicas": _replicas(parts)}
+    divided = {"replicas": _replicas(parts), "sampled": _sampled(parts)}
+    return {**told, **_items(indices, names), **drawn, **divided}
 
 
 def _replicas(parts: Mapping[str, Any]) -> int | None:
@@ -156,6 +157,16 @@ def _replicas(parts: Mapping[str, Any]) -> int | None:
     )
     found = (one.get(name) for one in holders for name in names)
     return next((one for one in found if isinstance(one, int)), None)
+
+
+def _sampled(parts: Mapping[str, Any]) -> tuple[int, int] | None:
+    """Say among how many ranks a sampler divides what accelerate divides again, and its samples."""
+    batches = own_attributes(parts.get("batch_sampler"))
+    inner = own_attributes(own_attributes(batches.get("batch_sampler")).get("sampler"))
+    ranks, samples = inner.get("num_replicas"), inner.get("num_samples")
+    if "num_processes" in batches and isinstance(ranks, int) and isinstance(samples, int):
+        return ranks, samples
+    return None
 
 
 def _items(indices: Sequence[Any], names: Names | None) -> dict[str, Any]:

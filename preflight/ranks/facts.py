@@ -118,6 +118,9 @@ class WorldFacts:
     atomic: bool = False
     """Whether entries are written under another name and renamed."""
 
+    tried_writer: str = ""
+    """The function that writes them, where several processes tried it, and every read was whole."""
+
     missing: int | None = None
     """Entries of a cache that are not there yet; None: nobody knows."""
 

@@ -22,6 +22,7 @@ from preflight.settings.job import Job
 from preflight.settings.key_rule import is_function
 from preflight.settings.split import runs_code, steps_of
 from preflight.shards.facts import ShardFacts
+from preflight.storage.facts import WriterTrial
 from preflight.targets.targets import CacheFolder, Dataset, Loader, Remote, Shard
 
 _FAR = "its address does not name its shards one by one, so that nobody knows how many there are"
@@ -39,6 +40,9 @@ class Worlds(Gather):
         """Of each shard that was read, by its path."""
         self._split: set[Target] = set()
         """Loaders of which ranks have different samples as they are made."""
+        self._writers: dict[Target, str] = {}
+        """Of caches, each of which let nobody read half of an entry."""
+        self._caches: list[tuple[Target, WorldFacts, float | None]] = []
 
     def needs(self, target: Target) -> bool:
         """Whether something is said of how it is divided."""
@@ -59,6 +63,8 @@ class Worlds(Gather):
             self._samples[self._path(target.path)] = facts.samples
         elif isinstance(facts, RankBatches) and facts.splits:
             self._split.add(target)
+        elif isinstance(facts, WriterTrial) and facts.is_whole:
+            self._writers[target] = facts.writer
 
     def code_questions(self) -> Iterator[Question]:
         """Ask where the user's code, or what he has installed, divides."""
@@ -167,18 +173,24 @@ class Worlds(Gather):
     def judged(
         self, question: Question, facts: WorldFacts, read_at: float | None
     ) -> Iterator[Look]:
-        """Say who has what, of what is divided."""
+        """Say who has what, of what is divided; of caches once their writers were tried."""
         target = question.target
         of = target.of if isinstance(target, World) else target
         facts = replace(facts, counted=of in self._split)
-        yield Looked(facts=facts, target=of, read_at=read_at)
+        if isinstance(of, CacheFolder):
+            self._caches.append((of, facts, read_at))
+        else:
+            yield Looked(facts=facts, target=of, read_at=read_at)
 
     def failed(self, question: Question, error: str, fix: str | None) -> Iterator[Look]:
         """Say that nobody knows who has what."""
         yield Failed(at=question.at, error=error, kinds=question.gives, fix=fix)
 
     def finish(self) -> Iterator[Look]:
-        """Say so of loaders that were not made, or whose ranks all draw from all shards."""
+        """Say it of caches; and of loaders that were not made, or draw from all shards."""
+        for of, facts, read_at in self._caches:
+            told = replace(facts, tried_writer=self._writers.get(of, ""))
+            yield Looked(facts=told, target=of, read_at=read_at)
         for one in self.targets:
             if self._is_resampled(one.of):
                 yield Left(reason="it draws its shards with replacement", kinds=(WorldFacts,))

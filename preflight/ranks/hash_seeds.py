@@ -1,6 +1,7 @@
 """Asks a split of the user's in fresh interpreters, of which each orders sets in its own way.
 
-Each rank of a job is a process of its own, with a PYTHONHASHSEED of its own: where a function goes
+Each rank of a job is a process of its own, with a PYTHONHASHSEED of its own, unless that is set
+where all inherit it: where a function goes
 over a set of strings, or draws at random without a seed, ranks divide lists that differ.
 """
 
@@ -21,8 +22,15 @@ from preflight.settings.split import Steps
 from preflight.users_code.orders import teller, telling_failures
 from preflight.values.own_files import running
 
+HASH_SEED = "PYTHONHASHSEED"
+
 MOST = 8
 """Interpreters that are started at most."""
+
+
+def is_fixed() -> bool:
+    """Whether every process has one hash seed: ranks inherit what is set here."""
+    return os.environ.get(HASH_SEED, "random") != "random"
 
 
 def parts_of(splitter: Splitter, count: int, ranks: Iterable[int], world: int) -> list[list[int]]:
@@ -94,7 +102,7 @@ def _parts_in(said: Mapping[str, Any]) -> list[list[int]]:
 def _started(seed: int) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
         [sys.executable, *running("preflight.ranks.hash_seeds:main")],
-        env={**os.environ, "PYTHONHASHSEED": str(seed)},
+        env=dict(os.environ) if is_fixed() else {**os.environ, HASH_SEED: str(seed)},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
     )

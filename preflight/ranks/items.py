@@ -81,7 +81,8 @@ def _of_cache(owed: CacheOf, asked: Asked) -> Items:
     if not owed.of:
         if os.path.isfile(top):
             raise CannotLookError("it is one file, and nobody said of which data set (of)")
-        entries = sorted(Entries(top, None, asked.alive, others).names())
+        is_there = not owed.is_to_be or os.path.lexists(top)
+        entries = sorted(Entries(top, None, asked.alive, others, is_there=is_there).names())
         if not entries:
             raise CannotLookError(
                 "it has no entry yet, and nobody said of which data set it will be",

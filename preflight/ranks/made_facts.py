@@ -78,7 +78,8 @@ class OtherItems(NamedTuple):
 
     cause: str
     """What that was: `hash` (the hash seed), `folder` (the order in which folders are listed),
-    `random` (what random numbers begin with)."""
+    `random` (what random numbers begin with); or what leaves items out: `rank` (each rank divides
+    another list), `twice` (two samplers divide)."""
 
     others: int
     """Items that were not its own before; 0: the same in another order."""

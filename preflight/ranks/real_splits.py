@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib.metadata
+import operator
+import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
@@ -82,7 +84,7 @@ def of_user(text: str, function: Callable[..., Any], names: Sequence[str], root:
     """Give what a function of the user's does, which is given names of items, or paths."""
     numbers: dict[str, list[int]] = {}
     for number, name in enumerate(names):
-        numbers.setdefault(name, []).append(number)
+        numbers.setdefault(_plain(name), []).append(number)
 
     def divide(items: Items, at: Place) -> Items:
         try:
@@ -91,12 +93,33 @@ def of_user(text: str, function: Callable[..., Any], names: Sequence[str], root:
         except BaseException as error:
             whom = f"for rank {at.rank} of {at.ranks:,}"
             raise CannotLookError(f"{text} {said_of(error, root)}, {whom}", fix=FIX) from error
-        if given and all(type(one) is int for one in given):  # places in the list do as well
-            known = len(items)
-            return [items[one] for one in given if -known <= one < known]
+        if given and _place(given[0]) is not None:  # places in the list do as well
+            return [_item(text, one, items) for one in given]
         return _numbers_of(text, given, items, numbers)
 
     return divide
+
+
+def _plain(name: str) -> str:
+    """Spell a path as pathlib does; the same object where it is, since there may be very many."""
+    plain = os.path.normpath(name)
+    return name if plain == name else plain
+
+
+def _place(given: Any) -> int | None:
+    """Take a number of whatever kind for a place in the list: also of numpy, or of torch."""
+    try:
+        return None if isinstance(given, bool) else operator.index(given)
+    except (TypeError, ValueError):
+        return None
+
+
+def _item(text: str, given: Any, items: Items) -> int:
+    place = _place(given)
+    if place is None or not -len(items) <= place < len(items):
+        said = f"{text} gives {shown(str(given))} for a place in {len(items):,} items"
+        raise CannotLookError(said, fix=FIX)
+    return items[place]
 
 
 def _numbers_of(
@@ -107,10 +130,10 @@ def _numbers_of(
     met: dict[str, int] = {}
     found: list[int] = []
     for one in given:
-        name = str(one)
+        name = _plain(str(one))
         if name not in numbers:
             raise CannotLookError(
-                f"{text} gives {shown(name)}, which is none of its items", fix=FIX
+                f"{text} gives {shown(str(one))}, which is none of its items", fix=FIX
             )
         those = [number for number in numbers[name] if number in among]
         place = met.get(name, 0)

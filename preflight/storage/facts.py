@@ -176,3 +176,9 @@ class WriterTrial:
     first_raised: str = ""
     hung: int = 0
     """Writers that had to be ended."""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether every read gave a whole version, and every save came to its end."""
+        bad = self.reads.bad or self.left_damaged or self.raised or self.hung
+        return bool(self.reads.reads) and not bad

@@ -14,6 +14,7 @@ from typing import Any
 from preflight.kinds.asked import CannotLookError, MistypedError
 from preflight.sources import guard
 from preflight.users_code.descendants import import_psutil
+from preflight.users_code.lacking import sees_gpu
 from preflight.values.code_name import Spec, command_for
 
 # What is loaded here before the user's code, and by whose names it may have modules of its own.
@@ -51,6 +52,8 @@ def join_world(ranks: int, nodes: int = 1, rank: int = 0) -> None:
         "MASTER_ADDR": "127.0.0.1",
         "MASTER_PORT": 29500,
     }
+    if ranks > 1 and not sees_gpu():  # else accelerate takes this rank for the only one
+        launched |= {"ACCELERATE_USE_CPU": "true", "OMP_NUM_THREADS": 1}
     for variable, value in launched.items():
         os.environ.setdefault(variable, str(value))
     if not dist.is_available() or dist.is_initialized():

@@ -68,3 +68,10 @@ def test_several_causes_are_told_one_by_one() -> None:
     found = look(OtherItems("hash", 9, 12), OtherItems("random", 3, 12))
 
     assert len({one.fingerprint for one in found}) == 2
+
+
+def test_a_part_of_a_part_is_told_with_what_is_left_out() -> None:
+    (one,) = look(OtherItems("twice", 2, 4))
+
+    assert one.severity is Severity.ERROR
+    assert one.message.startswith("leaves out 2 of the 4 samples that its sampler gives rank 0")

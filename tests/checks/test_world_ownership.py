@@ -135,7 +135,7 @@ def test_what_is_dropped_is_never_cached() -> None:
     assert "1 sample of 13 has no rank of 4: 12.jpg" in one.message
 
 
-@pytest.mark.parametrize("more", [{"atomic": True}, {"missing": 0}])
+@pytest.mark.parametrize("more", [{"atomic": True}, {"missing": 0}, {"tried_writer": "job:save"}])
 def test_writers_that_rename_and_caches_that_are_whole_get_a_note(more: dict[str, Any]) -> None:
     (one,) = look(13, 4, "distributed-sampler", **more)
 

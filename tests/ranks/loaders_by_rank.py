@@ -279,7 +279,7 @@ def prepared():
     for even in (True, False):
         how = DataLoaderConfiguration(even_batches=even)
         one = DataLoader(Named(NAMES), batch_size=2, shuffle=True)
-        accelerator = Accelerator(cpu=True, dataloader_config=how)
+        accelerator = Accelerator(dataloader_config=how)
         found["even" if even else "uneven"] = accelerator.prepare(one)
     return found
 

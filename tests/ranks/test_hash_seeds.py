@@ -51,3 +51,19 @@ def test_a_failure_of_ours_there_is_told_with_its_traceback() -> None:
         hash_seeds._asked([1], {"steps": [["strided"]]}, 120)
 
     assert "preflight/ranks/hash_seeds.py" in ours.value.trace.replace("\\", "/")
+
+
+def test_a_seed_that_is_set_here_is_that_of_every_rank(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever fixes it in the environment has one order of sets in all processes."""
+    monkeypatch.setenv("PYTHONHASHSEED", "7")
+    (tmp_path / "splits.py").write_text(
+        "def split(items, rank, world_size):\n    return list(set(items))[rank::world_size]\n",
+        encoding="utf-8",
+    )
+    options = {"root": str(tmp_path), "import_anyway": False, "timeout": 120}
+    steps = steps_of(f"{tmp_path / 'splits.py'}:split")
+    names = [f"caption {number}" for number in range(25)]
+
+    assert hash_seeds.by_processes(steps, names, options, ranks=4, shards=False) is None

@@ -208,6 +208,17 @@ def raising(items, rank, world_size):
 
 def others(items, rank, world_size):
     return ["cat.png"]
+
+def arrays(items, rank, world_size):
+    import numpy
+    return numpy.array_split(numpy.arange(len(items)), world_size)[rank]
+
+def paths(items, rank, world_size):
+    import pathlib
+    return [pathlib.Path("./" + one) for one in items[rank::world_size]]
+
+def too_many(items, rank, world_size):
+    return range(rank, len(items) + 1, world_size)
 """
 
 
@@ -217,20 +228,27 @@ def test_a_function_of_the_user_divides_as_it_says(
     (tmp_path / "job.py").write_text(SPLITS, encoding="utf-8")
     settings = "".join(
         f'[[cache]]\npath = "cache"\nname = "{name}"\nof = ["photos"]\nsplit = "job:{name}"\n'
-        for name in ("half", "captions", "places", "raising", "others")
+        for name in (
+            *("half", "captions", "places", "raising", "others"),
+            *("arrays", "paths", "too_many"),
+        )
     )
+    settings += '[[cache]]\npath = "to_be"\nof = ["photos"]\nsplit = "strided"\nwritten = true\n'
     report, met = run(PHOTOS + settings, world_size=4)
 
     facts = {one.name: one for one in met}
-    assert facts.keys() == {"half", "captions", "places"}
+    assert facts.keys() == {"half", "captions", "places", "arrays", "paths", "to_be"}
     assert (facts["half"].nobody, facts["half"].unstable) == (6, False)
     assert facts["captions"].unstable
     assert facts["places"].owners[1] == (1, 5, 9)
+    assert facts["arrays"].owners[1] == (3, 4, 5)
+    assert facts["paths"].owners == facts["to_be"].owners == facts["places"].owners
     (outcome,) = (one for one in report.checks if one.id == "world-ownership")
     errors = sorted(one.error for one in outcome.broken)
     assert errors[0].startswith("job:others gives cat.png, which is none of its items")
     assert errors[1].startswith("job:raising raises TypeError")
     assert "in job.py:15, for rank 0 of 4" in errors[1]
+    assert errors[2] == "job:too_many gives 12 for a place in 12 items"
 
 
 def test_where_accelerate_is_not_installed_nobody_can_judge(
