@@ -127,9 +127,9 @@ def _twice(facts: RankOrder, one: OtherItems) -> Finding:
         f"accelerate divides these once more among {counted(facts.ranks, 'rank')}",
         at=facts.defined.at(facts.name),
         about="twice",
-        why="A DistributedSampler gives each rank its part, and prepare() a part of that part: "
+        why="A DistributedSampler gives each rank its part, and prepare a part of that part: "
         "what is left out is of no rank in this epoch.",
-        fix="Leave out the DistributedSampler: prepare() divides, and shuffle=True shuffles.",
+        fix="Leave out the DistributedSampler: prepare divides, and shuffles as the loader does.",
         evidence={
             "cause": one.cause,
             "others": one.others,
