@@ -11,7 +11,6 @@ import time
 import traceback
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess, active_children
 from typing import Any, NamedTuple
@@ -116,7 +115,7 @@ def _drawn(
         del batch
         if isinstance(one.loader, BatchSource) and _is_no_batch(structure):
             return {"ended": "no-batch", "reason": f"it gives {_a(structure)}, which is no batch"}
-        let_go = replace(parcel, descriptors=max(before - opened(), 0))
+        let_go = parcel._replace(descriptors=max(before - opened(), 0))
         tell(batch=to_wire(structure), seconds=now - last, parcel=to_wire(let_go))
         if is_first_apart:
             begun, is_first_apart = now, False

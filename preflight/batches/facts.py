@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from preflight.flow.facts import Flow
 from preflight.objects.facts import Definition
@@ -14,8 +15,7 @@ NO_TIME = "the budget was used up before its first batch came"
 """Why none was drawn, where a reader of a GO must know of it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Structure:
+class Structure(NamedTuple):
     """What a batch is made of, without its values."""
 
     kind: str
@@ -57,8 +57,7 @@ class Structure:
     """What is in it, in its order: of a long one, only the first."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Form:
+class Form(NamedTuple):
     """A batch that is made in a way in which none before it is, in an epoch run further."""
 
     number: int
@@ -67,8 +66,7 @@ class Form:
     batch: Structure
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class Standing(NamedTuple):
     """Where a process stood when it was given up."""
 
     process: str
@@ -81,8 +79,7 @@ class Standing:
     """Those of them that are the user's own."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Traceback:
+class Traceback(NamedTuple):
     """An exception that a process printed to standard error, and that nobody was told of."""
 
     title: str
@@ -96,8 +93,7 @@ class Traceback:
     """Whether a worker could not send what it had made."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Parcel:
+class Parcel(NamedTuple):
     """What one batch takes while it is on its way from a worker, or is held."""
 
     tensors: int = 0
@@ -110,8 +106,7 @@ class Parcel:
     """Open files."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OnTheWay:
+class OnTheWay(NamedTuple):
     """How many batches of a loader are on their way at a time, and what room there is for them."""
 
     prefetch: int = 2
@@ -138,8 +133,7 @@ class OnTheWay:
     shm_size: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Combined:
+class Combined(NamedTuple):
     """What Lightning's CombinedLoader makes of the batches of a loader that it holds."""
 
     name: str
@@ -156,8 +150,7 @@ class Combined:
     """That of this loader."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TakenFor:
+class TakenFor(NamedTuple):
     """What the job takes each batch of a loader for."""
 
     takes: str
@@ -269,8 +262,7 @@ class FirstBatches:
     """The picture of its first batch, where one was asked for and a batch came."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Drawn:
+class Drawn(NamedTuple):
     """What a process saw of a loader's first batches, before it is known what else tells of it."""
 
     first: FirstBatches
@@ -278,8 +270,7 @@ class Drawn:
     """What went through its pipeline, where it has one, and somebody asks for it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CountedInScript:
+class CountedInScript(NamedTuple):
     """What went through a loader's pipeline while a script ran it."""
 
     flow: Flow

@@ -229,7 +229,7 @@ def there(way: OnTheWay | None, host: HostFacts) -> OnTheWay | None:
     """Say how much room there is on the machine of the job, which may be a recorded one."""
     if way is None or not host.recorded:
         return way
-    return replace(way, shm_free=host.shm_free, shm_size=host.shm_size, open_files=host.open_files)
+    return way._replace(shm_free=host.shm_free, shm_size=host.shm_size, open_files=host.open_files)
 
 
 def _told(further: Further, gone: Iterable[str]) -> Further:
@@ -237,7 +237,7 @@ def _told(further: Further, gone: Iterable[str]) -> Further:
     whole = further.whole
     if whole is None or not _lacks_a_shard(whole, gone):
         return further
-    return replace(further, whole=replace(whole, told_by=MISSING))
+    return further._replace(whole=replace(whole, told_by=MISSING))
 
 
 def _lacks_a_shard(seen: FirstBatches | WholePass, gone: Iterable[str]) -> bool:

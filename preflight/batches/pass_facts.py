@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from preflight.batches.facts import Form, Standing
 from preflight.flow.facts import Flow
@@ -26,8 +27,7 @@ class Epoch:
     and was left; `raised`, `died`, `stuck`: nothing more was to be had of it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Among:
+class Among(NamedTuple):
     """What all workers gave of a stream in an epoch, held against one without workers."""
 
     given: int
@@ -165,8 +165,7 @@ class RandomDraws:
     """Where the data set holds random number generators: `dataset.transform.rng`."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Further:
+class Further(NamedTuple):
     """What a process saw of a loader beyond its first batches; None: nobody asked for it."""
 
     whole: WholePass | None = None

@@ -207,7 +207,7 @@ class _Watch:
         if self._way is None:
             return None
         most = max(self._parcels, key=lambda one: (one.bytes, one.descriptors), default=Parcel())
-        return replace(from_wire(OnTheWay, self._way), parcel=most)
+        return from_wire(OnTheWay, self._way)._replace(parcel=most)
 
     def _died(self) -> None:
         """Say that the process itself has ended, at a loader or before it came to one."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import replace
 from types import FunctionType
 from typing import Any
 
@@ -71,7 +70,7 @@ def _with_attributes(thing: Any, made: Structure) -> Structure:
     if isinstance(kind.__getattribute__, FunctionType) or len(public) > _MOST_ATTRIBUTES:
         return made
     nothing = tuple(one for one in public if one in own and own[one] is None)
-    return replace(made, attributes=tuple(public), nothing=nothing)
+    return made._replace(attributes=tuple(public), nothing=nothing)
 
 
 def _of_object(thing: Any, name: str, depth: int) -> Structure:
@@ -89,7 +88,7 @@ def _of_object(thing: Any, name: str, depth: int) -> Structure:
     if not names or depth >= _DEEPEST:
         return bare
     parts = tuple(structure_of(held[one], depth + 1) for one in names)
-    return replace(bare, length=len(names), keys=tuple(names), parts=parts)
+    return bare._replace(length=len(names), keys=tuple(names), parts=parts)
 
 
 def _of_row(thing: Any, name: str, depth: int) -> Structure:
@@ -135,6 +134,6 @@ def _parts(things: Any, depth: int) -> tuple[Structure, ...]:
     if depth or len(parts) > _MOST_FIELDS:
         return parts
     return tuple(
-        replace(one, value=thing) if one.kind == "int" and abs(thing) < _LARGEST else one
+        one._replace(value=thing) if one.kind == "int" and abs(thing) < _LARGEST else one
         for one, thing in zip(parts, things, strict=True)
     )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 
 from preflight.batches.facts import FirstBatches, TakenFor
 from preflight.kinds.target import Target
@@ -36,9 +35,9 @@ def taken_for(
     whole = parse_spec(first.combined.name) if first.combined is not None else None
     if whole is not None:
         over = (one for one in loops if _is_over(one, first, whole, target))
-        found += [replace(_of_loop(one), is_combined=True) for one in over]
+        found += [_of_loop(one)._replace(is_combined=True) for one in over]
     if said:
-        found = [*said, *(replace(one, takes=_WHOLE) for one in found if one.uses)]
+        found = [*said, *(one._replace(takes=_WHOLE) for one in found if one.uses)]
     return tuple(dict.fromkeys(found))
 
 

@@ -8,7 +8,6 @@ import os
 import sys
 import traceback
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from preflight.kinds.asked import CannotLookError, MistypedError
 from preflight.objects.stand_in import StoodIn
@@ -74,7 +73,7 @@ def unbuilt(
     if lacks is None and stood_in.frames is not None and not isinstance(error, _ON_ANY_DEVICE):
         lacks = Lack(kind="stand-in", name="CUDA")
     if lacks is not None and _takes_device(factory):
-        lacks = replace(lacks, takes_device=True)
+        lacks = lacks._replace(takes_device=True)
     return Unbuilt(
         name=built.name or built.spec,
         step=raised.step,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 from typing import Any
 
 from preflight.batches.facts import Combined
@@ -42,7 +41,7 @@ def is_in(holder: Combined, name: str) -> bool:
 
 def in_it(holder: Combined, name: str) -> Combined:
     """Say it of one of its loaders."""
-    return replace(holder, key=_ways(holder)[name])
+    return holder._replace(key=_ways(holder)[name])
 
 
 def _ways(holder: Combined) -> dict[str, str | int | None]:

@@ -109,7 +109,7 @@ def _with_cuda(facts: Facts) -> Facts:
     """Have a worker inherit CUDA, as in the job, which would have started it."""
     if not isinstance(facts, Sent) or facts.inherited is None:
         return facts
-    return replace(facts, inherited=replace(facts.inherited, cuda=True))
+    return replace(facts, inherited=facts.inherited._replace(cuda=True))
 
 
 def _neither(spec: Spec, module: ModuleType, made: object) -> CannotLookError:

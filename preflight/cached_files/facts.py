@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from preflight.file_access.facts import Damage
 
@@ -37,8 +38,7 @@ class CacheFacts:
     """What of it was not looked at, with its sizes: too much of it, or packed in an unknown way."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CachePiece:
+class CachePiece(NamedTuple):
     """What was seen of several cached files of one folder, in their order."""
 
     seen: str

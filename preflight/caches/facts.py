@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,8 +18,7 @@ class Alike:
     """Of the first few, below the folder."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Unread:
+class Unread(NamedTuple):
     """A cached file of which not everything was looked at."""
 
     name: str

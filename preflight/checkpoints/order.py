@@ -6,7 +6,6 @@ import os
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from typing import NamedTuple
 
 from preflight.checkpoints import state_names as names
@@ -108,8 +107,7 @@ def _of_folders(
     held = {name: held_by(os.path.join(top, name), those) for name, those in groups.items()}
     usual = usual_of(held, begun) if names.alike(groups) else frozenset[str]()
     return [
-        replace(
-            one,
+        one._replace(
             lacks=tuple(
                 name
                 for name in sorted(lacking(one.name, held, usual))
@@ -139,8 +137,7 @@ def _of_files(top: str, alone: list[str], damaged: Mapping[str, Wrong]) -> list[
         one = _checkpoint(top, first, [by_name[name] for name in those], damaged)
         lacks = lacking(first, held, usual) if held[first] else ()
         found.append(
-            replace(
-                one,
+            one._replace(
                 members=tuple(those),
                 lacks=tuple(sorted(names.named_like(role, first) for role in lacks)),
             )

@@ -78,7 +78,7 @@ class Collected:
             nameless = tuple(
                 one._replace(smallest_names=(), largest_names=()) for one in found.fields.fields
             )
-            self.fields.add(replace(found.fields, fields=nameless))
+            self.fields.add(found.fields._replace(fields=nameless))
             if self.index is None:
                 self.index = keys.SampleIndex()
             self.index.add(found.keys)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Damage:
+class Damage(NamedTuple):
     """One thing that is wrong in the bytes of a file."""
 
     kind: str

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import replace
 from typing import Any
 
 from preflight.formats.magic import LONGEST_LFS_POINTER, is_lfs_pointer, size_in_lfs_pointer
@@ -34,14 +33,14 @@ def refined(damage: Any, path: str, *, folder: bool = True) -> Any:
     size = size_in_lfs_pointer(head)
     stands_for = _POINTER if size is None else f"{_POINTER} of a file of {format_size(size)}"
     if len(head) > LONGEST_LFS_POINTER:
-        return replace(damage, text=damage.text.replace(_POINTER, stands_for, 1))
+        return damage._replace(text=damage.text.replace(_POINTER, stands_for, 1))
     fetch = _in_work_tree(path)
     if not _ORDINARY.fullmatch(fetch):
         fetch = ""
     elif folder:
         fetch = fetch.rpartition("/")[0]
-    return replace(
-        damage, kind="not-fetched", text=f"{stands_for} that was not fetched", fetch=fetch
+    return damage._replace(
+        kind="not-fetched", text=f"{stands_for} that was not fetched", fetch=fetch
     )
 
 

@@ -183,7 +183,7 @@ def begin(worker):
     else:
         where, root, made = given
         Later.is_likely(root)
-        Later(Where(*where), root, Definition(**made)).begin()
+        Later(Where(*where), root, Definition(*made)).begin()
     finally:
         sys.path.remove(home)
     return None if then is None else then(worker)

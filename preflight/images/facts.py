@@ -10,8 +10,7 @@ from preflight.formats.pictures.shape import Shape
 from preflight.pairing.facts import Captioned, CaptionLengths, Pairing
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Picture:
+class Picture(NamedTuple):
     """An image that was looked at."""
 
     name: str
@@ -20,8 +19,7 @@ class Picture:
     """Its format, where nothing here decodes it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ImageDamage:
+class ImageDamage(NamedTuple):
     """An image that does not decode, or only in part."""
 
     name: str
@@ -138,8 +136,7 @@ def most_ratio(size: Sequence[Any]) -> tuple[float, int]:
     return -size[0] / size[1], size[0]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CaptionsSeen:
+class CaptionsSeen(NamedTuple):
     """Some of the captions of a folder."""
 
     lengths: CaptionLengths

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SharedKey:
+class SharedKey(NamedTuple):
     """One key that several samples share."""
 
     key: str
@@ -18,8 +18,7 @@ class SharedKey:
     """Whether entries say the size of their image, which may tell two of one key apart."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LackedKind:
+class LackedKind(NamedTuple):
     """A kind of entries that most samples have, and that some of them lack."""
 
     kind: str
@@ -35,8 +34,7 @@ class LackedKind:
     """Of the first few of these."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Respelled:
+class Respelled(NamedTuple):
     """Samples whose entry is there under the key that another spelling of their path gives."""
 
     samples: int

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from preflight.findings.finding import Location, Severity
 from preflight.kinds.same import Same
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FoundThere:
+class FoundThere(NamedTuple):
     """A finding of one rank."""
 
     check: str
@@ -21,8 +21,7 @@ class FoundThere:
     fingerprint: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RankSeen:
+class RankSeen(NamedTuple):
     """What one rank has seen."""
 
     rank: int

@@ -43,8 +43,7 @@ class Unsendable:
     """What would fail next, once this one is mended: `identity, base.py:69`."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Held:
+class Held(NamedTuple):
     """Something below the loader that two processes must not share over a fork."""
 
     kind: str
@@ -64,8 +63,7 @@ class Held:
     """The line that keeps it, in the class of what holds it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Inherited:
+class Inherited(NamedTuple):
     """What a worker that is forked inherits of the process that forks it."""
 
     held: tuple[Held, ...] = ()
@@ -141,8 +139,7 @@ class Sent:
     torch's own."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Unloadable:
+class Unloadable(NamedTuple):
     """One object that can be sent, and that a worker cannot load."""
 
     type: str
@@ -174,8 +171,7 @@ class Unloadable:
     """Whether zeros stood in for its large data when it was refused."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Trip:
+class Trip(NamedTuple):
     """How one way of starting workers loaded what was sent."""
 
     method: str

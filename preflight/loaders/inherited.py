@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Mapping
-from dataclasses import replace
 from multiprocessing.queues import Queue
 from typing import Any
 
@@ -53,10 +52,10 @@ def _by_line(all_held: list[Held]) -> tuple[Held, ...]:
     """Put together what one line keeps, such as the archives of a list."""
     lines: dict[object, Held] = {}
     for one in all_held:
-        key = replace(one, paths=(), file=None) if one.defined.line else one
+        key = one._replace(paths=(), file=None) if one.defined.line else one
         known = lines.get(key)
         paths = one.paths if known is None else (*known.paths, *one.paths)
-        lines[key] = replace(known or one, paths=tuple(dict.fromkeys(paths))[:PATHS])
+        lines[key] = (known or one)._replace(paths=tuple(dict.fromkeys(paths))[:PATHS])
     return tuple(lines.values())
 
 

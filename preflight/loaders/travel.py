@@ -100,7 +100,7 @@ def _weight(going: Journey) -> Weight:
 def _trip(trip: Trip, sent: Sent) -> Trip:
     """Say that nothing was loaded in earnest where pickle refuses a part of it."""
     if trip.outcome == "loaded" and sent.objects:
-        return replace(trip, outcome="unsent", memory=None)
+        return trip._replace(outcome="unsent", memory=None)
     return trip
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from preflight.objects.facts import Definition
 
@@ -27,8 +28,7 @@ class Uncopyable:
     """The line that keeps it, in the class of what holds it; else where its own class is."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Remedy:
+class Remedy(NamedTuple):
     """By what a copy can be made all the same, as far as that was tried; else nothing in it."""
 
     of: str = ""

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from preflight.findings.finding import Location
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Definition:
+class Definition(NamedTuple):
     """Where something in the user's process was defined."""
 
     file: str | None = None
@@ -24,8 +22,7 @@ class Definition:
         return Location(file=self.file, line=self.line if self.file else None, name=name)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class Part(NamedTuple):
     """A part of what is sent, and how much of it that is."""
 
     path: str
@@ -42,8 +39,7 @@ class Part:
     """Of one map: Python that opens it again. Of an array: Python that keeps it in a tensor."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Weight:
+class Weight(NamedTuple):
     """How much is sent to one worker."""
 
     bytes: int

@@ -8,8 +8,7 @@ from typing import NamedTuple
 from preflight.file_access.facts import Damage
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Unpaired:
+class Unpaired(NamedTuple):
     """An image without its caption, or a caption without its image."""
 
     name: str
@@ -45,8 +44,7 @@ class CaptionSuffix(NamedTuple):
     samples: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pairing:
+class Pairing(NamedTuple):
     """How the images and captions of one shard or folder go together."""
 
     rule: str

@@ -10,7 +10,7 @@ import itertools
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from preflight.pairing.facts import Captioned, CaptionSuffix, Pairing, Unpaired
 from preflight.pairing.folder_contents import FolderContents, Stems, count_of, put
@@ -103,8 +103,7 @@ def pair_contents(
         )
     if 2 * sum(map(_images, bare)) > sum(map(_images, parts)):  # so most need no caption
         unpaired = tuple(one for one in unpaired if one.because != "folder")
-    return replace(
-        pairing,
+    return pairing._replace(
         suffixes=_told_apart(pairing.suffixes, contents),
         images=pairing.images + sum(one.spared for one in parts),
         unpaired=(*unpaired, *missing(captioned, told, contents)),
@@ -161,7 +160,7 @@ def _explained(one: Unpaired, parts: Mapping[str, _Part], rule: CaptionRule) -> 
         usual = part.usual_image
         is_taken = usual is not None and usual in (rule.images or (usual,))
         stem = one.expected.rpartition(".")[0]
-        return replace(one, expected=f"{stem}.{usual}") if is_taken else one
+        return one._replace(expected=f"{stem}.{usual}") if is_taken else one
     if one.lacks != "caption" or one.because:
         return one
     stem = name.rpartition(".")[0]
@@ -170,8 +169,8 @@ def _explained(one: Unpaired, parts: Mapping[str, _Part], rule: CaptionRule) -> 
         expected = f"{stem}.{meant.text.rpartition('.')[2]}"
         inside = part.contents.inside
         instead = inside(meant.text)
-        return replace(one, expected=inside(expected), instead=instead, because=meant.because)
-    return replace(one, because="folder") if rule.rule == "auto" and part.captionless else one
+        return one._replace(expected=inside(expected), instead=instead, because=meant.because)
+    return one._replace(because="folder") if rule.rule == "auto" and part.captionless else one
 
 
 # --- one folder

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from typing import NamedTuple
 
 from preflight.pairing.facts import Unpaired
@@ -72,8 +71,8 @@ def joined_by_meaning(found: list[Unpaired]) -> list[Unpaired]:
     texts = [(_key(one.name), one.name) for one in found if _is_plain(one, "image")]
     meant = match(dict.fromkeys(images, ""), {key: name[len(key) + 1 :] for key, name in texts})
     told = {
-        images[key].name: replace(
-            images[key], expected=key + text[len(_key(text)) :], instead=text, because=because
+        images[key].name: images[key]._replace(
+            expected=key + text[len(_key(text)) :], instead=text, because=because
         )
         for key, (text, because) in meant.items()
     }

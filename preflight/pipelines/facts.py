@@ -13,8 +13,7 @@ RESAMPLED = frozenset(
 """webdataset's classes, of this and of earlier versions, that draw shards with replacement."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stage:
+class Stage(NamedTuple):
     """One stage of a pipeline, as webdataset names it."""
 
     kind: str
@@ -62,8 +61,7 @@ class Stage:
     """Whether the last batch may be smaller."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reads:
+class Reads(NamedTuple):
     """What a live loader says that it reads."""
 
     name: str

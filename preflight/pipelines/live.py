@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import types
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from preflight.objects.attributes import own_attributes
@@ -55,8 +54,7 @@ def reads(loader: object, name: str, made: Definition, lines: Lines) -> Reads | 
     found = listing_of(dataset)
     if not (found.files or found.columns or found.lost):
         return None
-    return replace(
-        whole,
+    return whole._replace(
         files=tuple(found.files),
         listed=found.listed,
         columns=found.columns,
@@ -110,7 +108,7 @@ class _Told:
         each = [_Told(self.lines) for _ in datasets]
         for one, dataset in zip(each, datasets, strict=True):
             one.walk(dataset, depth + 1)
-        plain = [[replace(stage, at=Definition()) for stage in one.stages] for one in each]
+        plain = [[stage._replace(at=Definition()) for stage in one.stages] for one in each]
         if each and all(one and one == plain[0] for one in plain):
             self.shards += [shard for one in each for shard in one.shards]
             self.stages, self.batch = [*self.stages, *each[0].stages], each[0].batch
@@ -157,22 +155,22 @@ class _Told:
         one = Stage(kind="other", at=at, handler=handler, handler_name=called)
         if name in ("url_opener", "StreamingOpen", "FileCache"):
             handler, called = handler_of(parts.get("handler", given.get("handler")))
-            yield replace(one, kind="open", handler=handler, handler_name=called, at=self._whole())
+            yield one._replace(kind="open", handler=handler, handler_name=called, at=self._whole())
         elif name in ("tar_file_expander", "group_by_keys"):
             renames = given.get("select_files") or given.get("rename_files")
             kind = "expand" if name == "tar_file_expander" else "group"
-            yield replace(one, kind=kind, at=self._whole())
+            yield one._replace(kind=kind, at=self._whole())
             if renames:
-                yield replace(one, kind="other")
+                yield one._replace(kind="other")
         elif name.startswith(("tarfile_samples", "tarfile_to_samples")):
             at = self.lines.of("tarfile_to_samples", name)
             for kind in _READS_SHARDS:
-                yield replace(one, kind=kind, at=at)
+                yield one._replace(kind=kind, at=at)
             if given.get("select_files") or given.get("rename_files"):
-                yield replace(one, kind="other", at=at)
+                yield one._replace(kind="other", at=at)
         else:
             if name == "map" and args and named(type(args[0])) == "Decoder":
-                plain = replace(one, at=self.lines.of("decode"))
+                plain = one._replace(at=self.lines.of("decode"))
                 yield decoding(plain, own_attributes(args[0]))
                 return
             made = stage_of(one, name, args, given)

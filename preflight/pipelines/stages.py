@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from preflight.pipelines.facts import Stage
@@ -30,21 +29,21 @@ def stage_of(one: Stage, name: str, args: Sequence[Any], given: Mapping[str, Any
         return _renaming(one, name, args, given)
     if name == "map_dict":
         wanted = tuple((key,) for key in given if key != "handler")
-        return replace(one, kind=name, fields=wanted)
+        return one._replace(kind=name, fields=wanted)
     if name in ("batched", "listed"):
         size = given.get("batchsize", args[0] if args else 20)
         partial = given.get("partial", args[2] if len(args) > 2 else True)
-        return replace(
-            one, kind="batched", size=whole_number(size) or 0, partial=partial is not False
+        return one._replace(
+            kind="batched", size=whole_number(size) or 0, partial=partial is not False
         )
     if name in _SPLIT:
-        return replace(one, kind="split", name=name, handler="")
+        return one._replace(kind="split", name=name, handler="")
     if name in _PASS or name.startswith(("shuffle", "detshuffle")):
-        return replace(one, kind="pass", name=name, handler="")
+        return one._replace(kind="pass", name=name, handler="")
     if name in _FILTERS:
-        return replace(one, kind="filter")
+        return one._replace(kind="filter")
     known = name if name == "map" else ""
-    return replace(one, name=known, handler_name=one.handler_name or name)
+    return one._replace(name=known, handler_name=one.handler_name or name)
 
 
 def whole_number(value: object) -> int | None:
@@ -62,14 +61,14 @@ def decoding(one: Stage, parts: Mapping[str, Any]) -> Stage:
     images = any(type(h) is str or named(type(h)) == "ImageHandler" for h in handlers)
     only = parts.get("only")
     if type(only) not in (str, list, tuple, set, frozenset, type(None)):
-        return replace(one, kind="other")
+        return one._replace(kind="other")
     if only is not None:
         only = tuple(sorted(only.split() if type(only) is str else only))
     usual = all(
         type(h) is str or named(type(h)) == "ImageHandler" or getattr(h, "__name__", "") in _USUAL
         for h in handlers
     )
-    return replace(one, kind="decode", images=images, records=usual, only=only)
+    return one._replace(kind="decode", images=images, records=usual, only=only)
 
 
 def _alternatives(wanted: Any) -> tuple[str, ...]:
@@ -82,7 +81,7 @@ def _alternatives(wanted: Any) -> tuple[str, ...]:
 
 def _if_known(stage: Stage) -> Stage:
     """Take a stage for one of which nothing is known where one of its fields has no name."""
-    return stage if all(stage.fields) else replace(stage, kind="other", fields=(), names=())
+    return stage if all(stage.fields) else stage._replace(kind="other", fields=(), names=())
 
 
 def _tuple(one: Stage, name: str, args: Sequence[Any], given: Mapping[str, Any]) -> Stage:
@@ -90,9 +89,9 @@ def _tuple(one: Stage, name: str, args: Sequence[Any], given: Mapping[str, Any])
         args = args[0].split()
     strict = given.get("missing_is_error", True) if name == "to_tuple" else None
     if strict is None:
-        one, strict = replace(one, handler="raises"), not given.get("ignore_missing", False)
+        one, strict = one._replace(handler="raises"), not given.get("ignore_missing", False)
     fields = tuple(map(_alternatives, args))
-    return _if_known(replace(one, kind=name, fields=fields, strict=strict is True))
+    return _if_known(one._replace(kind=name, fields=fields, strict=strict is True))
 
 
 def _renaming(one: Stage, name: str, args: Sequence[Any], given: Mapping[str, Any]) -> Stage:
@@ -101,8 +100,7 @@ def _renaming(one: Stage, name: str, args: Sequence[Any], given: Mapping[str, An
     pairs += [(new, old) for new, old in given.items() if new not in options]
     fields = tuple(_alternatives([old] if name == "rename_keys" else old) for _, old in pairs)
     keeps = given.get("keep", True) if name == "rename" else given.get("keep_unselected", False)
-    made = replace(
-        one,
+    made = one._replace(
         kind=name,
         fields=fields,
         names=tuple(str(new) for new, _ in pairs),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
 from preflight.kinds.question import Question
@@ -56,8 +55,7 @@ class Unasked(NamedTuple):
     question: Question
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Survived:
+class Survived(NamedTuple):
     """What the user's code has started, and nobody could end."""
 
     processes: tuple[str, ...]

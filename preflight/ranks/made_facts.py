@@ -59,8 +59,7 @@ class RankBatches:
     drop_last: bool | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RankLost:
+class RankLost(NamedTuple):
     """That a rank gave no answer, for no fault of the job that anybody knows."""
 
     error: str

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from preflight.users_code.facts import Frame
 
@@ -36,8 +37,7 @@ class SavedState:
     """What `torch.load` refuses, when it is told nothing."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Difference:
+class Difference(NamedTuple):
     """What is another after a resume than it was when it was saved."""
 
     what: str

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from preflight.users_code.facts import Frame, Lack
 
@@ -54,8 +55,7 @@ class Raised:
     """The check that tells the same of an object that was met: `model-uncopyable`."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Waiting:
+class Waiting(NamedTuple):
     """Where one thread stood when nothing went on any more."""
 
     process: str

@@ -114,11 +114,11 @@ class Secrets:
             ]
             same = all(new is value.get(key) for key, new in pairs)
             return value if same else dict(pairs)
-        if isinstance(value, tuple) and hasattr(value, "_fields"):
-            return type(value)(*(self._walk(one, found) for one in value))
         if isinstance(value, (list, tuple)):
             new = [self._walk(one, found) for one in value]
-            return value if all(map(_is, new, value)) else type(value)(new)
+            if all(map(_is, new, value)):
+                return value
+            return type(value)(*new) if hasattr(value, "_fields") else type(value)(new)
         if dataclasses.is_dataclass(value) and not isinstance(value, type):
             old = {
                 one.name: getattr(value, one.name) for one in dataclasses.fields(value) if one.init

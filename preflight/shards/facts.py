@@ -12,8 +12,7 @@ from preflight.pairing.facts import CaptionLengths, Pairing
 from preflight.pipelines.arrived import Arrived, Lacking
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Shared:
+class Shared(NamedTuple):
     """Samples of one shard whose keys stand in an earlier shard of the data set, too."""
 
     file: str
@@ -78,8 +77,7 @@ class FieldSet(NamedTuple):
     samples: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SampleFields:
+class SampleFields(NamedTuple):
     """What samples are made of, by the names of their files alone."""
 
     fields: tuple[Field, ...] = ()

@@ -27,7 +27,7 @@ def pair_so_far(
         return pairing, flaw, broken
     only_last = flaw.kind == "no-end-marker"
     pairing, held = _hold_back(pairing, samples, only_last=only_last)
-    pairing = replace(pairing, held=len(held) + broken)
+    pairing = pairing._replace(held=len(held) + broken)
     if not only_last or not (held or broken):
         return pairing, flaw, broken
 
@@ -36,7 +36,7 @@ def pair_so_far(
         what = f"and {shown(held[0].name)} has no {held[0].lacks} up to there"
     elif held:
         broken = True
-        pairing = replace(pair(samples.groups[:-1], rule, shard=True, links=links), held=1)
+        pairing = pair(samples.groups[:-1], rule, shard=True, links=links)._replace(held=1)
     return pairing, replace(flaw, kind="cut", text=f"{flaw.text}, {what}"), broken
 
 
@@ -57,4 +57,4 @@ def _hold_back(
     )
     doubtful = {one.name for one in held}
     left = tuple(one for one in pairing.unpaired if one.name not in doubtful)
-    return replace(pairing, unpaired=left), held
+    return pairing._replace(unpaired=left), held

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from preflight.sheets.column import Column
@@ -67,4 +66,4 @@ def _drawn(
         panel = Panel(name, columns)
         write(wanted["file"], panel.drawn(), wanted["run"])
     shown = Sheet(samples=panel.samples)
-    return replace(shown, of=max([one.total for one in columns], default=shown.samples))
+    return shown._replace(of=max([one.total for one in columns], default=shown.samples))

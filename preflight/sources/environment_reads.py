@@ -10,7 +10,6 @@ import ast
 import contextlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 from preflight.host.environment import launcher_of
@@ -96,7 +95,7 @@ def environment_reads(parsed: Parsed, file: str) -> FoundReads:
         if not around.rehearsed:
             stores += (Store(name, node.lineno, around.inside) for name in _stored(node, names))
         dotenv = dotenv or (isinstance(node, ast.Call) and called(node) == "load_dotenv")
-    reads = [replace(read, guarded=_guarded(read, around, soft)) for read, around in hard]
+    reads = [read._replace(guarded=_guarded(read, around, soft)) for read, around in hard]
     reads.sort(key=lambda read: read.line)
     return FoundReads(tuple(reads), tuple(stores), dotenv)
 

@@ -52,8 +52,7 @@ class Store(NamedTuple):
     inside: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EnvironmentRead:
+class EnvironmentRead(NamedTuple):
     """A place in the sources that reads an environment variable and cannot do without it."""
 
     file: str
@@ -87,8 +86,7 @@ class EnvironmentRead:
     """Whether its file is imported inside a function only, which need not be called."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LoaderCall:
+class LoaderCall(NamedTuple):
     """A call in the sources that makes a loader of batches."""
 
     file: str
@@ -103,8 +101,7 @@ class LoaderCall:
     """By its own `multiprocessing_context`, where the source tells."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Unguarded:
+class Unguarded(NamedTuple):
     """A source that starts work as soon as it is imported, outside a main guard."""
 
     file: str
@@ -133,8 +130,7 @@ class Unguarded:
     """Where they do so, such as `train.py:5`."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SourceFile:
+class SourceFile(NamedTuple):
     """What one file of a folder holds of what matters to a job, told of it alone."""
 
     file: str
@@ -176,8 +172,7 @@ class Place(NamedTuple):
     """The parameter there, or what a call gives to it, as code."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Mentions:
+class Mentions(NamedTuple):
     """What one file says of names on which it depends whether a place is come to."""
 
     file: str
@@ -201,8 +196,7 @@ class Mentions:
     """Functions of which no file speaks but the one that defines them."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Opens:
+class Opens(NamedTuple):
     """What the scripts of a folder come to that opens shards."""
 
     pipelines: tuple[Reads, ...]
@@ -215,8 +209,7 @@ class ReadAt(NamedTuple):
     line: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ComesTo:
+class ComesTo(NamedTuple):
     """Which reads of the environment one script of a folder comes to, with what it imports."""
 
     script: str

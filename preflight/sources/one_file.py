@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import NamedTuple
 
 from preflight.pipelines.facts import RESAMPLED
@@ -82,7 +81,7 @@ def look_into(path: str, name: str, place: int = 0, *, loops: bool = True) -> So
         words = words_in(content, name, loops=loops)
         bare = SourceFile(file=name, is_script=_is_script(content, name))
         found = (
-            replace(of_parsed(parse(content), name, words), is_script=bare.is_script)
+            of_parsed(parse(content), name, words)._replace(is_script=bare.is_script)
             if (words.any)
             else bare
         )
@@ -91,7 +90,7 @@ def look_into(path: str, name: str, place: int = 0, *, loops: bool = True) -> So
         return SourceFile(file=name, place=place, unreadable=told)
     except OSError as error:
         return SourceFile(file=name, place=place, unreadable=("", error.strerror or str(error)))
-    return None if found == SourceFile(file=name) else replace(found, place=place)
+    return None if found == SourceFile(file=name) else found._replace(place=place)
 
 
 def _is_script(content: bytes, name: str) -> bool | None:

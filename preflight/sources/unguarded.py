@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 
 from preflight.sources.facts import Unguarded
 from preflight.sources.guard import modules_of_import, work_in, work_of_import
@@ -25,7 +24,7 @@ def unguarded_file(path: str, parsed: Parsed, root: str, file: str) -> Unguarded
         for one in modules_of_import(path, folder, root):
             if one.path not in modules:
                 modules[one.path] = loader_calls(one.parsed, one.file)
-    return _with_loaders(replace(work, file=file), *modules.values())
+    return _with_loaders(work._replace(file=file), *modules.values())
 
 
 def unguarded_alone(parsed: Parsed, file: str) -> Unguarded | None:
@@ -44,8 +43,7 @@ def _with_loaders(work: Unguarded, own: LoaderCalls, *imported: LoaderCalls) -> 
     # What stands in a function of another module need not be called.
     methods += (one for calls in imported for one in calls.methods if not one.inside)
     method, place, _ = methods[0] if methods else (None, None, None)
-    return replace(
-        work,
+    return work._replace(
         loaders=own.loaders or tuple(one for calls in imported for one in calls.loaders),
         start_method=method,
         start_method_from=place,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from preflight.host.environment import launcher_of
 from preflight.host.start_method import default_start_method
@@ -188,8 +188,7 @@ class JobSources:
                 elsewhere = bool(stored.get(read.variable, set()) - {name})
                 loaded = dotenv and launcher is None
                 guarded = read.guarded or elsewhere or loaded or launcher in about
-                yield replace(
-                    read,
+                yield read._replace(
                     is_set=read.variable in self.environment,
                     guarded=guarded or is_stored_before(read, one.stores),
                     is_lazy=name in self.lazy,
@@ -217,9 +216,9 @@ class JobSources:
             at = ReadAt(read.file, read.line)
             is_sure = read.file in sure or any(at in self.come_to.get(one, ()) for one in sure)
             if not self.is_folder or entries == [read.file] or script is None or is_sure:
-                yield replace(read, off=off)
+                yield read._replace(off=off)
             else:
-                yield replace(read, off=off, of_several=True, of_script=script)
+                yield read._replace(off=off, of_several=True, of_script=script)
 
     def _why_off(self, read: EnvironmentRead, defaults: Defaults) -> str | None:
         for one in self.unnamed:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReadBack:
+class ReadBack(NamedTuple):
     """What a reader met in a file that several processes wrote meanwhile."""
 
     reads: int = 0
@@ -31,8 +31,7 @@ class ReadBack:
         return self.torn + self.absent + self.failed
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Locks:
+class Locks(NamedTuple):
     """What locks of one kind did between processes."""
 
     turns: int = 0
@@ -45,8 +44,7 @@ class Locks:
     """Why the system refuses such locks, or that nobody came back from asking for one."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tried:
+class Tried(NamedTuple):
     """What a file system did with files of ours, written by several processes."""
 
     writers: int = 0

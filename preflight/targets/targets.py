@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from preflight.kinds.target import PathTarget, Target
 
@@ -36,8 +36,7 @@ class Source(PathTarget):
     """What of it was named, then."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CaptionRule:
+class CaptionRule(NamedTuple):
     """Where the captions of a data set are."""
 
     rule: str = "auto"
@@ -111,8 +110,7 @@ class CacheFolder(PathTarget):
         return "checkpoint" if self.checkpoint else None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KeyedData:
+class KeyedData(NamedTuple):
     """A data set whose samples have entries in a cache."""
 
     name: str = ""
@@ -130,8 +128,7 @@ class KeyedData:
     captions: CaptionRule = CaptionRule()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CacheOf:
+class CacheOf(NamedTuple):
     """A cache, and the data sets of whose samples it has entries."""
 
     path: str

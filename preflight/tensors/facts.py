@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CachedTensor:
+class CachedTensor(NamedTuple):
     """One tensor of a cached file, and what stands out in its numbers."""
 
     path: str
@@ -37,8 +37,7 @@ class CachedTensor:
     """Bytes of those that any tensor of the file needs."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Content:
+class Content(NamedTuple):
     """What one cached file holds, loaded."""
 
     file: str

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,8 +20,7 @@ ASKED_FOR = "a GPU"
 """Missed by code that asked whether there is one: unlike `CUDA`, nothing stands in for it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Lack:
+class Lack(NamedTuple):
     """What the user's code needs, and what is not here: no fault of the code."""
 
     kind: str
@@ -41,8 +41,7 @@ class Lack:
     """Of a package: a folder of the job that has a module of this name, and is not on the path."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Unfound:
+class Unfound(NamedTuple):
     """What an import of the job's own code did not find."""
 
     module: str
@@ -61,8 +60,7 @@ class Unfound:
     """Whether two modules import each other."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MadeOnCpu:
+class MadeOnCpu(NamedTuple):
     """That the CPU stood in for a GPU while a target was made: the job runs on another machine."""
 
     name: str
@@ -75,8 +73,7 @@ class MadeOnCpu:
         return f"made on the CPU in place of CUDA{place}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GivesBatches:
+class GivesBatches(NamedTuple):
     """That a target is no DataLoader, and was taken for one, since it gives batches."""
 
     name: str

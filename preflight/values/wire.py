@@ -57,6 +57,8 @@ def to_brief(value: object) -> dict[str, Any]:
 
 @functools.cache
 def _defaults_of(kind: Any) -> Mapping[str, Any]:
+    if issubclass(kind, tuple):
+        return {name: kind._field_defaults.get(name, dataclasses.MISSING) for name in kind._fields}
     return {
         one.name: one.default
         if one.default_factory is dataclasses.MISSING
@@ -96,10 +98,9 @@ def _builder(kind: Any) -> Any:
         item = _builder(typing.get_args(kind)[1])
         return lambda plain: {key: item(one) for key, one in plain.items()}
     if dataclasses.is_dataclass(kind):
-        return _build_dataclass(kind)
+        return _build_by_name(kind)
     if isinstance(kind, type) and issubclass(kind, tuple):
-        fields = [_builder(hint) for hint in typing.get_type_hints(kind).values()]
-        return lambda plain: kind(*(build(one) for build, one in zip(fields, plain, strict=True)))
+        return _build_named_tuple(kind)
     if isinstance(kind, type) and issubclass(kind, enum.IntEnum):
         return lambda plain: kind[plain.upper()]
     if isinstance(kind, type) and issubclass(kind, enum.Enum):
@@ -148,7 +149,7 @@ def from_exact(plain: Any) -> Any:
     return getattr(datetime, kind).fromisoformat(value)
 
 
-def _build_dataclass(kind: Any) -> Any:
+def _build_by_name(kind: Any) -> Any:
     hints = typing.get_type_hints(kind)
 
     @functools.cache  # late, so that a type may hold itself
@@ -156,6 +157,18 @@ def _build_dataclass(kind: Any) -> Any:
         return _builder(hints[name])
 
     return lambda plain: kind(**{name: builder_of(name)(value) for name, value in plain.items()})
+
+
+def _build_named_tuple(kind: Any) -> Any:
+    by_name = _build_by_name(kind)
+    names = kind._fields
+
+    def build(plain: Any) -> Any:  # in brief, as what is asked for is; or, within it, as a list
+        return by_name(
+            plain if isinstance(plain, Mapping) else dict(zip(names, plain, strict=True))
+        )
+
+    return build
 
 
 def _build_union(kinds: tuple[Any, ...]) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -99,7 +98,7 @@ def test_a_model_that_was_saved_alone_is_known(
 def test_that_a_resume_from_such_a_model_begins_the_optimizer_anew_is_a_note() -> None:
     """So does transformers 5, without a word."""
     newest = Checkpoint(name="checkpoint-4", files=2, written=0.0, is_weights_only=True)
-    older = replace(newest, name="checkpoint-2", is_weights_only=False)
+    older = newest._replace(name="checkpoint-2", is_weights_only=False)
 
     (note,) = ask("cache-checkpoint", CheckpointFacts(file="out", checkpoints=(newest, older)))
 

@@ -112,7 +112,7 @@ def test_one_entry_for_two_samples_is_an_error() -> None:
 
 
 def test_more_shared_keys_are_counted() -> None:
-    three = replace(PAIR, samples=3)
+    three = PAIR._replace(samples=3)
     (one,) = tell(replace(WHOLE, shared=8, shared_samples=17, shared_keys=(three, PAIR)))
 
     assert (
@@ -144,7 +144,7 @@ def test_the_spelling_under_which_the_cache_was_made_is_told() -> None:
 
 
 def test_a_spelling_of_the_file_is_told_by_one_of_them() -> None:
-    other = replace(OTHER, samples=392, made="photos/dog.JPG", folder=None, other_folder=None)
+    other = OTHER._replace(samples=392, made="photos/dog.JPG", folder=None, other_folder=None)
     facts = replace(WHOLE, matched=1_990, missing=402, orphans=392, respelled=other)
     spelled, missing = tell(replace(facts, missing_names=("photos/a.jpg",)))
 
@@ -154,7 +154,7 @@ def test_a_spelling_of_the_file_is_told_by_one_of_them() -> None:
 
 
 def test_a_path_without_a_folder_is_said_in_words() -> None:
-    (one,) = tell(replace(LOST, respelled=replace(OTHER, other_folder="", made="dog.jpg")))
+    (one,) = tell(replace(LOST, respelled=OTHER._replace(other_folder="", made="dog.jpg")))
 
     assert "was made for paths without a folder; the job says photos" in one.message
 
@@ -276,7 +276,7 @@ def test_accents_that_are_written_in_two_ways_are_told_in_words() -> None:
     said, made = "photos/cafe\u0301.jpg", "photos/caf\xe9.jpg"
     other = Respelled(samples=2_392, said=said, made=made)
     (one,) = tell(replace(LOST, respelled=other))
-    (back,) = tell(replace(LOST, respelled=replace(other, said=made, made=said)))
+    (back,) = tell(replace(LOST, respelled=other._replace(said=made, made=said)))
 
     assert one.message.startswith(
         "was made for names with accents as one character (NFC); the files have accents as two "
@@ -447,7 +447,7 @@ def test_a_kind_that_a_few_lack_is_named_with_those_who_have_it() -> None:
 
 
 def test_two_kinds_that_are_lacked_are_two_findings() -> None:
-    other = replace(TEXTS, kind="*_*x*_sdxl.npz")
+    other = TEXTS._replace(kind="*_*x*_sdxl.npz")
     found = tell(replace(WHOLE, lacked=(TEXTS, other)))
 
     assert len({one.fingerprint for one in found}) == len(found) == 2
@@ -455,7 +455,7 @@ def test_two_kinds_that_are_lacked_are_two_findings() -> None:
 
 def test_one_key_for_images_whose_sizes_may_differ_is_a_warning() -> None:
     """The entry of the second may only not be made yet."""
-    sized = replace(PAIR, sized=True)
+    sized = PAIR._replace(sized=True)
     (one,) = tell(replace(WHOLE, shared=1, shared_samples=2, shared_keys=(sized,)))
 
     assert one.severity == Severity.WARNING

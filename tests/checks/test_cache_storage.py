@@ -43,7 +43,7 @@ def told(facts: StorageProbe, job: Job = RANKS) -> list[tuple[Severity, str]]:
 
 
 def of_tried(**more: object) -> StorageProbe:
-    return replace(NFS, tried=replace(HEALTHY, **more))  # type: ignore[arg-type]
+    return replace(NFS, tried=HEALTHY._replace(**more))  # type: ignore[arg-type]
 
 
 # --- what is left alone ---------------------------------------------------------------------------
@@ -59,8 +59,8 @@ def of_tried(**more: object) -> StorageProbe:
         replace(PROBE, missing=100, entry_size=10**9, free_files=100),
         replace(PROBE, missing=100, entry_size=None, free=0),
         replace(PROBE, is_written=False, tried=None, read_only=True),
-        replace(PROBE, tried=replace(HEALTHY, flock=None, fcntl=None)),
-        replace(PROBE, tried=replace(HEALTHY, folds_case=True)),
+        replace(PROBE, tried=HEALTHY._replace(flock=None, fcntl=None)),
+        replace(PROBE, tried=HEALTHY._replace(folds_case=True)),
         replace(PROBE, cased=("Dog", "dog")),
     ],
     ids=[

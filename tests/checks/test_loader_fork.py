@@ -39,7 +39,7 @@ def asked(*held: Held, num_workers: int = 2, method: str = "fork", **rest: Any) 
 
 
 def of_kind(kind: str, **rest: Any) -> Held:
-    return replace(ZIP, kind=kind, type=f"a.{kind}", file=None, **rest)
+    return ZIP._replace(kind=kind, type=f"a.{kind}", file=None, **rest)
 
 
 def test_a_loader_that_holds_nothing_open_is_left_alone() -> None:
@@ -66,7 +66,7 @@ def test_one_worker_has_the_position_of_a_file_for_itself(kind: str) -> None:
 
 
 def test_a_shared_archive_is_told_with_its_place_and_its_paths() -> None:
-    held = replace(ZIP, paths=("dataset.archive", "collate_fn.args[0]"))
+    held = ZIP._replace(paths=("dataset.archive", "collate_fn.args[0]"))
     (one,) = asked(held)
 
     assert one.severity is Severity.ERROR
@@ -125,7 +125,7 @@ def test_gpu_memory_that_is_sent_to_workers_is_a_note(method: str) -> None:
 
 
 def test_what_no_line_of_the_user_keeps_stands_where_the_loader_is_made() -> None:
-    (one,) = asked(replace(ZIP, defined=Definition()))
+    (one,) = asked(ZIP._replace(defined=Definition()))
 
     assert one.at == Location(file="train.py", line=20, name="dataset.archive")
 
@@ -171,7 +171,7 @@ def test_no_two_findings_share_a_fingerprint() -> None:
 
 
 def test_a_name_from_the_data_is_not_obeyed_by_a_console() -> None:
-    (one,) = asked(replace(ZIP, paths=("dataset['\x1b[2J']",), file="a\u202e.zip"))
+    (one,) = asked(ZIP._replace(paths=("dataset['\x1b[2J']",), file="a\u202e.zip"))
 
     assert one.at.name == "dataset['\\x1b[2J']"
     assert "a\\u202e.zip" in one.message

@@ -18,7 +18,7 @@ MB = 10**6
 TRIP = Trip(
     method="spawn", outcome="loaded", seconds_to_start=4.0, seconds_to_load=1.0, memory=300 * MB
 )
-FORKSERVER = replace(TRIP, method="forkserver", memory=200 * MB)
+FORKSERVER = TRIP._replace(method="forkserver", memory=200 * MB)
 LIGHT = Loaded(
     name="train:make_loader",
     defined=Definition(file="train.py", line=20, qualname="make_loader"),
@@ -35,7 +35,7 @@ IMAGES = Part(path="dataset.images", bytes=2_100 * MB)
 HEAVY = replace(
     LIGHT,
     weight=Weight(bytes=2_200 * MB, parts=(IMAGES, Part(path="dataset.index", bytes=100 * MB))),
-    trips=(replace(TRIP, memory=2_600 * MB),),
+    trips=(TRIP._replace(memory=2_600 * MB),),
 )
 
 
@@ -66,7 +66,7 @@ QUIET: dict[str, Loaded] = {
     "no trip": replace(LIGHT, trips=()),
     "a trip that died": replace(LIGHT, trips=(Trip(method="spawn", outcome="died"),)),
     "another way of starting takes more": replace(
-        LIGHT, trips=(TRIP, replace(FORKSERVER, memory=100 * GB))
+        LIGHT, trips=(TRIP, FORKSERVER._replace(memory=100 * GB))
     ),
     "exactly what there is": replace(LIGHT, memory_limit=2_400 * MB, memory_available=2_400 * MB),
 }
@@ -236,12 +236,12 @@ def test_where_workers_are_forked_it_is_a_note() -> None:
     ("part", "message", "fix"),
     [
         (
-            replace(IMAGES, mapped=True),
+            IMAGES._replace(mapped=True),
             "is 2.1 GB of it (a numpy.memmap is pickled whole)",
             "open the numpy.memmap in the worker",
         ),
         (
-            replace(IMAGES, dragged_by="Trainer.decode"),
+            IMAGES._replace(dragged_by="Trainer.decode"),
             "(the bound method Trainer.decode drags its self along)",
             "a function of the module in place of Trainer.decode",
         ),
@@ -256,7 +256,7 @@ def test_what_nobody_sees_being_sent_is_named(part: Part, message: str, fix: str
 
 
 def test_no_more_than_three_parts_are_named() -> None:
-    parts = tuple(replace(IMAGES, path=f"dataset.part{number}") for number in range(5))
+    parts = tuple(IMAGES._replace(path=f"dataset.part{number}") for number in range(5))
     message = only(replace(HEAVY, weight=Weight(bytes=11 * GB, parts=parts))).message
 
     assert "part2" in message and "part3" not in message

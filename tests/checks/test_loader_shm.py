@@ -45,7 +45,7 @@ def found(way: OnTheWay | None = WAY, job: Job | None = None, **more: object) ->
 
 
 def way(**more: object) -> OnTheWay:
-    return dataclasses.replace(WAY, **more)  # type: ignore[arg-type]
+    return WAY._replace(**more)  # type: ignore[arg-type]
 
 
 def test_more_than_is_free_is_found_with_the_workers_that_fit() -> None:
@@ -126,7 +126,7 @@ def test_tensors_are_held_against_open_files(
 
 
 def test_tensors_that_are_shared_by_files_take_no_descriptor() -> None:
-    assert found(way(parcel=dataclasses.replace(MANY, descriptors=0), open_files=256)) == []
+    assert found(way(parcel=MANY._replace(descriptors=0), open_files=256)) == []
 
 
 JOB = '''\

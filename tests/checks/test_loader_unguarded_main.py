@@ -209,8 +209,8 @@ PYTHON_3_14 = replace(
     default_start_method="forkserver",
     default_start_method_from="the default of Python 3.14 on Linux",
 )
-OWN = replace(FOUND, loaders=(replace(CALL, start_method="spawn"),))
-SET = replace(FOUND, start_method="forkserver", start_method_from="train.py:2")
+OWN = FOUND._replace(loaders=(CALL._replace(start_method="spawn"),))
+SET = FOUND._replace(start_method="forkserver", start_method_from="train.py:2")
 
 
 @pytest.mark.parametrize(
@@ -258,8 +258,8 @@ def test_the_start_method_of_the_job_decides(
 
 
 def test_the_loader_with_spawned_workers_is_the_one_that_is_named() -> None:
-    own = replace(CALL, line=9, start_method="spawn")
-    facts = replace(LINUX, unguarded=(replace(FOUND, loaders=(CALL, own)),))
+    own = CALL._replace(line=9, start_method="spawn")
+    facts = replace(LINUX, unguarded=(FOUND._replace(loaders=(CALL, own)),))
     (finding,) = ask(ID, facts)
 
     assert finding.severity is Severity.ERROR
@@ -267,7 +267,7 @@ def test_the_loader_with_spawned_workers_is_the_one_that_is_named() -> None:
 
 
 def test_names_of_the_source_are_not_obeyed_by_a_console() -> None:
-    odd = replace(FOUND, what="calls x\x1b[2J()", file="a\u202e.py")
+    odd = FOUND._replace(what="calls x\x1b[2J()", file="a\u202e.py")
     (finding,) = ask(ID, replace(LINUX, unguarded=(odd,)), SPAWN)
 
     assert "\x1b" not in finding.message

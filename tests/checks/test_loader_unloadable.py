@@ -42,7 +42,7 @@ LOADED = Loaded(
     objects=(CONFIG, GONE),
 )
 JOB = Job(origins={"launch.start_method": "preflight.toml:2"})
-WELL = tuple(replace(trip, outcome="loaded") for trip in FELL)
+WELL = tuple(trip._replace(outcome="loaded") for trip in FELL)
 
 
 def test_a_loader_that_can_be_loaded_is_left_alone() -> None:
@@ -117,7 +117,7 @@ ODD = {
 def test_each_way_to_fail_is_told_as_what_it_is(
     changes: dict[str, Any], severity: Severity, words: str
 ) -> None:
-    (found,) = ask("loader-unloadable", replace(LOADED, objects=(replace(CONFIG, **changes),)), JOB)
+    (found,) = ask("loader-unloadable", replace(LOADED, objects=(CONFIG._replace(**changes),)), JOB)
 
     assert found.severity is severity
     assert words in f"{found.message} {found.why} {found.fix}"
@@ -131,7 +131,7 @@ def test_each_way_to_fail_is_told_as_what_it_is(
     ],
 )
 def test_what_was_not_tried_is_no_pass(outcome: str, reason: str) -> None:
-    trips = tuple(replace(trip, outcome=outcome) for trip in FELL)
+    trips = tuple(trip._replace(outcome=outcome) for trip in FELL)
     judged = outcome_of("loader-unloadable", replace(LOADED, objects=(), trips=trips), JOB)
 
     assert (judged.outcome, [one.reason for one in judged.skipped]) == ("skipped", [reason])
@@ -174,7 +174,7 @@ def test_the_advice_names_the_class_and_works(tmp_path: Path) -> None:
 
 
 def test_of_what_python_brings_along_no_class_is_to_be_changed() -> None:
-    listed = replace(CONFIG, type="builtins.list", paths=("dataset.items",))
+    listed = CONFIG._replace(type="builtins.list", paths=("dataset.items",))
     (finding,) = ask("loader-unloadable", replace(LOADED, objects=(listed,)))
 
     assert finding.fix is not None

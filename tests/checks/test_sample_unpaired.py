@@ -80,7 +80,7 @@ def test_what_is_the_same_for_all_samples_is_said_in_the_same_words(
 ) -> None:
     """The message has the name already; the share comes first, and is that of all."""
     lacking = [
-        replace(NO_CAPTION, name=f"{number}.jpg", expected=f"{number}.txt") for number in range(6)
+        NO_CAPTION._replace(name=f"{number}.jpg", expected=f"{number}.txt") for number in range(6)
     ]
 
     found = ask("sample-unpaired", of(pairing_of(*lacking, whole=26)))
@@ -92,7 +92,7 @@ def test_what_is_the_same_for_all_samples_is_said_in_the_same_words(
 
 
 def test_in_a_folder_the_file_itself_is_the_place() -> None:
-    (finding,) = in_folder(replace(NO_CAPTION, name="data/dog.jpg", expected="data/dog.txt"))
+    (finding,) = in_folder(NO_CAPTION._replace(name="data/dog.jpg", expected="data/dog.txt"))
 
     assert finding.at == Location(file="data/dog.jpg")
     assert finding.message == "has no caption: there is no dog.txt"
@@ -214,12 +214,12 @@ def test_a_rule_that_fits_some_samples_is_not_to_blame(
 
 @pytest.mark.parametrize("because", ["link", "apart"])
 def test_what_another_check_tells_is_left_to_it(because: str) -> None:
-    assert in_shard(replace(NO_CAPTION, instead="dog.txt", because=because)) == []
+    assert in_shard(NO_CAPTION._replace(instead="dog.txt", because=because)) == []
 
 
 def test_where_a_few_have_captions_the_others_lack_theirs_one_by_one() -> None:
     """Somebody is at work on them; the list is what is needed."""
-    lacking = [replace(NO_CAPTION, name=f"{number}.jpg") for number in range(27)]
+    lacking = [NO_CAPTION._replace(name=f"{number}.jpg") for number in range(27)]
     pairing = pairing_of(*lacking, captions=3, whole=3, looks_for=("txt", "caption"))
 
     assert len(ask("sample-unpaired", folder(pairing))) == 27
@@ -253,7 +253,7 @@ def test_images_and_texts_in_two_folders_are_left_to_another_check(tmp_path: Pat
 def test_a_file_is_renamed_only_where_it_stays_what_it_is(
     lacking: Unpaired, expected: str, instead: str, fix: str
 ) -> None:
-    one = replace(lacking, expected=expected, instead=instead, because="extension")
+    one = lacking._replace(expected=expected, instead=instead, because="extension")
 
     assert in_shard(one)[0].fix == fix
 
@@ -263,7 +263,7 @@ def test_a_file_is_renamed_only_where_it_stays_what_it_is(
     [
         (NO_CAPTION, True),
         (NO_IMAGE, False),
-        (replace(NO_IMAGE, instead="dog.jpeg", because="extension"), False),
+        (NO_IMAGE._replace(instead="dog.jpeg", because="extension"), False),
     ],
     ids=["no caption", "no image", "an image of another extension"],
 )
@@ -276,7 +276,7 @@ def test_only_what_was_judged_by_other_images_says_so(one: Unpaired, *, is_guess
 @pytest.mark.parametrize("kept", [0, 1], ids=["nothing else", "something else"])
 def test_a_damaged_shard_is_passed_over_where_all_is_in_doubt(kept: int) -> None:
     """What has been seen is told nevertheless."""
-    seen = replace(NO_CAPTION, instead="dog.TXT", because="case")
+    seen = NO_CAPTION._replace(instead="dog.TXT", because="case")
     facts = shard(pairing_of(*[seen][:kept], held=1), Damage(kind="cut", text="ends"))
 
     assert (reason("sample-unpaired", facts) is None) is bool(kept)
@@ -288,14 +288,14 @@ def test_a_damaged_shard_is_passed_over_where_all_is_in_doubt(kept: int) -> None
 
 NOT_READ = "whose captions are not read as they are named"
 KEY_ENDS = "for the key ends at the first dot"
-MISNAMED = replace(NO_CAPTION, instead="dog.jpg.txt", because="double")
+MISNAMED = NO_CAPTION._replace(instead="dog.jpg.txt", because="double")
 
 
 @pytest.mark.parametrize(
     ("one", "message", "fix"),
     [
         (
-            replace(NO_IMAGE, instead="dog.jpeg", because="extension"),
+            NO_IMAGE._replace(instead="dog.jpeg", because="extension"),
             "has no image: dog.jpeg is there, and dog.jpg is what is read",
             "Rename dog.jpeg to dog.jpg.",
         ),
@@ -305,7 +305,7 @@ MISNAMED = replace(NO_CAPTION, instead="dog.jpg.txt", because="double")
             "Rename dog.jpg.txt to dog.txt.",
         ),
         (
-            replace(NO_CAPTION, instead="Dog.txt", because="letters"),
+            NO_CAPTION._replace(instead="Dog.txt", because="letters"),
             "has no caption: Dog.txt is there, and dog.txt is what is read",
             "Rename Dog.txt to dog.txt.",
         ),
@@ -324,7 +324,7 @@ MISNAMED = replace(NO_CAPTION, instead="dog.jpg.txt", because="double")
             'Rename "cafe\\u0301.txt" to "caf\\xe9.txt", which is NFC.',
         ),
         (
-            replace(NO_IMAGE, instead="dog.v2.jpg", because="dots"),
+            NO_IMAGE._replace(instead="dog.v2.jpg", because="dots"),
             "has no image: dog.v2.jpg is there, and dog.jpg is what is read",
             "Rename dog.v2.jpg to dog.jpg.",
         ),

@@ -174,7 +174,7 @@ def test_a_shard_that_was_not_fetched_is_to_be_fetched(
 ) -> None:
     facts = shard_facts(tmp_path, b"version https://git-lfs.github.com/spec/v1\n", rule="none")
     text = "is a Git LFS pointer of a file of 1.2 GB that was not fetched"
-    damage = replace(facts.damage[0], kind="not-fetched", text=text, fetch=fetch)
+    damage = facts.damage[0]._replace(kind="not-fetched", text=text, fetch=fetch)
 
     (finding,) = ask("shard-damaged", replace(facts, damage=(damage,)))
 
@@ -206,7 +206,7 @@ def test_samples_that_stand_apart_are_read_and_not_whole(tmp_path: Path) -> None
 
 def test_the_same_damage_has_the_same_fingerprint_whatever_its_numbers(tmp_path: Path) -> None:
     facts = shard_facts(tmp_path, WHOLE[: 3 * SAMPLE + 612], rule="none")
-    moved = replace(facts, samples=2, damage=(replace(facts.damage[0], offset=9, text="ends"),))
+    moved = replace(facts, samples=2, damage=(facts.damage[0]._replace(offset=9, text="ends"),))
 
     (first,), (second,) = ask("shard-damaged", facts), ask("shard-damaged", moved)
 

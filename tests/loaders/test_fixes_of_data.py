@@ -257,7 +257,7 @@ def shared(loader: Any, kind: str | None = None) -> list[Finding]:
     inherited = sent.inherited
     assert inherited is not None
     held = tuple(one for one in inherited.held if one.kind == kind)
-    return ask("loader-fork", replace(sent, inherited=replace(inherited, held=held)))
+    return ask("loader-fork", replace(sent, inherited=inherited._replace(held=held)))
 
 
 def forked(data: Any, **options: Any) -> Any:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import random
 import tracemalloc
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -53,14 +52,14 @@ def one_by_one(folder: Path, rule: CaptionRule) -> Pairing:
         if one.lacks == "image" and one.instead is None and not one.because:
             image = usual[place]
             if image is not None and image in (rule.images or (image,)):
-                return replace(one, expected=f"{one.expected.rpartition('.')[0]}.{image}")
+                return one._replace(expected=f"{one.expected.rpartition('.')[0]}.{image}")
         if one.lacks == "caption" and rule.rule == "auto" and place in bare:
-            return replace(one, because="folder")
+            return one._replace(because="folder")
         return one
 
     told_of = [explained(one) for one in pairing.unpaired]
     left = [one for one in told_of if not (mostly and one.because == "folder")]
-    return replace(pairing, unpaired=tuple(left))
+    return pairing._replace(unpaired=tuple(left))
 
 
 def fill(folder: Path, chance: random.Random) -> None:
