@@ -29,7 +29,8 @@ _UNFIT = (
 _BOOT = (
     "import os, sys; sys.path[:1] == [''] and sys.path.pop(0); "
     "home = sys.argv.pop(1); sys.path[:0] = [os.path.dirname(os.__file__), home]; "
-    "import preflight.processes.child; sys.path.remove(home); preflight.processes.child.main()"
+    "import preflight.processes.child, {also}; sys.path.remove(home); "
+    "preflight.processes.child.main()"
 )
 
 
@@ -44,9 +45,13 @@ class Spawned(NamedTuple):
 _ready: list[Spawned] = []
 
 
-def make_ready() -> None:
-    """Spawn the first reader of files."""
-    _ready.append(spawn())
+def make_ready(also: str) -> None:
+    """Spawn the first reader of files, which imports this module while it waits for a question.
+
+    Raises:
+        OSError: the interpreter cannot be started.
+    """
+    _ready.append(spawn(also=also))
 
 
 def reader() -> Spawned:
@@ -59,7 +64,11 @@ def reader() -> Spawned:
 
 
 def spawn(
-    python: str | None = None, *, folder: str | None = None, runs_code: bool = False
+    python: str | None = None,
+    *,
+    folder: str | None = None,
+    runs_code: bool = False,
+    also: str = "sys",
 ) -> Spawned:
     """Spawn a process.
 
@@ -67,6 +76,7 @@ def spawn(
         python: the interpreter; None: ours.
         folder: where it runs; None: the current folder.
         runs_code: whether it runs the code of the user.
+        also: a module of ours that it imports at once.
 
     Raises:
         OSError: the interpreter cannot be started.
@@ -78,7 +88,7 @@ def spawn(
     if not runs_code:  # the threads of the user's code are its own business
         settings |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
     popen = subprocess.Popen(
-        [python or sys.executable, *safe, "-c", _UNFIT + _BOOT, _HOME],
+        [python or sys.executable, *safe, "-c", _UNFIT + _BOOT.format(also=also), _HOME],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         cwd=folder,
