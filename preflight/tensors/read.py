@@ -48,6 +48,8 @@ _SAFETENSORS_TYPES = {
     **{f"U{bits}": f"uint{bits}" for bits in (8, 16, 32, 64)},
 }
 
+_NUMPY = frozenset({"npz", "npy"})
+
 DAMAGED = "it is damaged; see cache-damaged"
 UNSAFE = "torch.load refuses what it names (weights_only)"
 OBJECTS = "it holds Python objects, which are not loaded"
@@ -101,14 +103,15 @@ def _told(path: str, root: str, tell: Callable[[str], None], error: Exception) -
         return SCRIPT
     if facts.globals:
         return UNSAFE
-    if facts.format not in {"torch zip", "torch legacy", "gzip", "npz", "npy", "safetensors"}:
+    if facts.format not in {"torch zip", "torch legacy", "gzip", "safetensors", *_NUMPY}:
         return f"it is no file of torch.save (format: {facts.format})"
     if isinstance(error, (OSError, MemoryError)):
         raise error
     said = shown(str(error).split("\n", 1)[0][:200])
+    by = "numpy.load(path)" if facts.format in _NUMPY else "torch.load(path, weights_only=True)"
     raise CannotLookError(
         f"it cannot be loaded: {type(error).__name__}: {said}",
-        fix="See what torch.load(path, weights_only=True) says of it, and make it again.",
+        fix=f"See what {by} says of it, and make it again.",
     ) from error
 
 

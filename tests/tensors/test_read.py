@@ -542,7 +542,7 @@ def test_a_process_answers_with_what_it_loaded(tmp_path: Path) -> None:
     first, _ = told(tmp_path, "a.pt", "b.npy")
 
     assert first["type"] == "Content"
-    assert first["tensors"][0]["nan"] == 1
+    assert CachedTensor(*first["tensors"][0]).nan == 1
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the limit on memory holds on Linux")

@@ -48,12 +48,12 @@ class Arrays:
 
         Raises:
             DamagedError: `unfinished` where the record ends before its array; `structure` where its
-                pickle makes no sense, or has no end.
+                pickle makes no sense, or has no end, or where it has an array's name and is none.
         """
         begun = npy.begin(read, record.length, _FIRST)
         if begun is None:
-            if not record.length and record.name.endswith(b".npy"):
-                raise _unfinished(record, "holds nothing")
+            if record.name.endswith(b".npy"):
+                raise _no_array(record, read)
             return True
         if begun.data > record.length:
             raise _unfinished(record, f"ends at {record.length:,} bytes, inside its header")
@@ -96,6 +96,16 @@ def _unfinished(record: Record, said: str) -> DamagedError:
     name = _name(record)
     text = f"holds an array, {name}, that {said}: {causes.STOPPED}"
     return DamagedError("unfinished", text, member=name)
+
+
+def _no_array(record: Record, read: Read) -> DamagedError:
+    """Say of a record that it bears the name numpy gives to arrays, and does not begin as one."""
+    if not record.length:
+        return _unfinished(record, "holds nothing")
+    name = _name(record)
+    first = "zero bytes" if not any(read(0, 8)) else "other bytes"
+    text = f"holds {name}, which begins with {first} where numpy.save writes its mark"
+    return DamagedError("structure", text, member=name)
 
 
 def _name(record: Record) -> str:

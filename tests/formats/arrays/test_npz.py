@@ -47,15 +47,36 @@ def test_however_the_type_is_spelled_an_array_of_objects_is_walked(descr: str, m
         array("[('O', '<f4'), ('object', '<i4')]", BAD[:8]),
         array("'|V9'", BAD[:9]),
         array("open('x')", BAD),
-        array("'|O'", BAD)[1:],
-        BAD,
-        b"x",
     ],
 )
 def test_what_numpy_takes_for_no_pickle_is_not_walked(content: bytes) -> None:
     for method in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         held = look_at(archive(("a.npy", content), ("note.txt", b"x"), method=method))
         assert (held.globals, held.flaw, held.verified) == ((), None, True)
+
+
+NO_ARRAYS = [array("'|O'", BAD)[1:], BAD, b"x", bytes(200)]
+
+
+@pytest.mark.parametrize("content", NO_ARRAYS)
+def test_what_bears_no_name_of_an_array_may_be_anything(content: bytes) -> None:
+    held = look_at(archive(("a.npy", array("'<f4'", b"\0" * 4)), ("note.txt", content)))
+
+    assert (held.globals, held.flaw, held.verified) == ((), None, True)
+
+
+@pytest.mark.parametrize("content", NO_ARRAYS)
+def test_what_bears_the_name_of_an_array_and_is_none_is_damage(content: bytes) -> None:
+    """numpy.load gives its bytes in place of numbers, without a word."""
+    packed = archive(("a.npy", array("'<f4'", b"\0" * 4)), ("b.npy", content))
+    assert np.load(io.BytesIO(packed))["b"] == content
+
+    flaw = look_at(packed).flaw
+
+    first = "zero bytes" if content == bytes(200) else "other bytes"
+    text = f"holds b.npy, which begins with {first} where numpy.save writes its mark"
+    assert flaw is not None
+    assert (flaw.kind, flaw.text, flaw.member) == ("structure", text, "b.npy")
 
 
 def test_a_record_is_known_by_its_bytes_and_not_by_its_name() -> None:
