@@ -19,6 +19,9 @@ _STANDARD = os.path.join(os.path.dirname(os.__file__), "")
 # Characters of an exception's text that are kept.
 _LONGEST = 2_000
 
+# Exceptions that each were raised from the next; a chain may lead back to its beginning.
+_MOST_CAUSES = 20
+
 
 def is_users(file: str, *folders: str) -> bool:
     """Whether a file lies below one of these, and is neither ours nor of an installed package.
@@ -41,7 +44,20 @@ def text_of(error: BaseException) -> str:
 
 
 def said_by(error: BaseException) -> str:
-    """Give an exception's type and text; its `__str__` is the user's code too, and may raise."""
+    """Give an exception's type and text, and those of the one that it was raised from first.
+
+    A library often says only there what was wrong: `raise DatasetGenerationError(…) from error`.
+    """
+    said, first = _said_by(error), error
+    for _ in range(_MOST_CAUSES):
+        first = first.__cause__ or first
+    if first is error or text_of(first) in said:
+        return said
+    return hidden_of(f"{said} (from {_said_by(first)})", error)
+
+
+def _said_by(error: BaseException) -> str:
+    """Its `__str__` is the user's code too, and may raise."""
     kind = type(error)
     home = "" if kind.__module__ in {"builtins", "__main__"} else f"{kind.__module__}."
     try:
