@@ -191,11 +191,13 @@ def _epoch(
     """Run one epoch, as far as it is bounded; tell each batch that is made as none before it."""
     begun = came = told = time.monotonic()
     number, total, most = 0, 0, 0
-    ended, is_counted, kind = "over", True, None
+    ended, is_counted, kind, columns = "over", True, None, None
     tell(at=0)
     for batch in theirs(iter)(loader):
         number += 1
-        held = _count(batch, bounds.batch_size)
+        size = bounds.batch_size
+        columns = _asked(rows.columns_of, batch, size) if number == 1 else columns
+        held = _asked(rows.count, batch, size, columns)
         kind = kind or type(batch)
         is_counted = is_counted and held is not None and type(batch) is kind
         total, most = total + (held or 0), max(most, held or 0)
@@ -221,9 +223,9 @@ def _epoch(
     return Epoch(batches=number, rows=total if is_counted else None, most_rows=most, ended=ended)
 
 
-def _count(batch: Any, batch_size: int | None) -> int | None:
+def _asked(count: Callable[..., int | None], batch: Any, *known: int | None) -> int | None:
     try:
-        return rows.count(batch, batch_size)
+        return count(batch, *known)
     except Exception:  # noqa: BLE001  a class of the user's may refuse to be asked
         return None
 

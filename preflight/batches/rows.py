@@ -20,13 +20,23 @@ _MOST_PARTS = 8
 _WHOLE = "="
 
 
-def count(batch: Any, batch_size: int | None = None) -> int | None:
+def columns_of(batch: Any, batch_size: int | None) -> int | None:
+    """Count the columns of a full batch that is a list of them: `(texts, answers)`; else None."""
+    if batch_size is None or not isinstance(batch, (list, tuple)) or len(batch) == batch_size:
+        return None
+    return len(batch) if _height(batch) == batch_size else None
+
+
+def count(batch: Any, batch_size: int | None = None, columns: int | None = None) -> int | None:
     """Say how many samples a batch holds; None where nobody can tell.
 
     Args:
         batch: what came.
         batch_size: samples of a full one; None: the loader makes no batches of its own.
+        columns: of a full one, of the same loader, by `columns_of`.
     """
+    if columns is not None and isinstance(batch, (list, tuple)) and len(batch) == columns:
+        return _height(batch)
     kinds = {type(one) for one in batch} if isinstance(batch, (list, tuple)) else set()
     if len(kinds) > 1 and str in kinds:  # an image and its caption, which nobody has batched
         return None
@@ -66,6 +76,14 @@ def told_apart(batch: Any, batch_size: int | None) -> dict[str, list[int]]:
 def unit(name: str) -> str:
     """Say what a part by this name has: a `sample`, or a `batch`."""
     return "batch" if name.startswith(_WHOLE) else "sample"
+
+
+def _height(columns: Sequence[Any]) -> int | None:
+    """Give how many each of them has, where all are lists or tuples of as many."""
+    if not all(isinstance(one, (list, tuple)) for one in columns):
+        return None
+    sizes = {len(one) for one in columns}
+    return sizes.pop() if len(sizes) == 1 else None
 
 
 def _are_whole_samples(batch: Sequence[Any], batch_size: int | None) -> bool:

@@ -6,7 +6,7 @@ import pytest
 import torch
 from PIL import Image
 
-from preflight.batches.rows import count
+from preflight.batches.rows import columns_of, count
 
 IMAGE = Image.new("RGB", (4, 4))
 
@@ -49,3 +49,21 @@ TOLD = {
 @pytest.mark.parametrize(("batch", "samples"), TOLD.values(), ids=TOLD)
 def test_they_are_counted_where_the_size_of_a_full_batch_tells(batch: object, samples: int) -> None:
     assert count(batch, 4) == samples
+
+
+COLUMNS = {
+    "texts and answers": ([("a",) * 4, ("b",) * 4], [("a",) * 3, ("b",) * 3], 3),
+    "as torch puts pictures together": (([IMAGE] * 4, [0] * 4), ([IMAGE], [0]), 1),
+    "samples that nobody put together": ([("a", "b")] * 4, [("a", "b")] * 3, 3),
+    "columns of several heights": ([("a",) * 4, ("b",) * 4], [("a",) * 2, ("b",) * 3], None),
+    "another number of columns": ([("a",) * 4, ("b",) * 4], [("a",) * 4] * 3, 4),
+    "tensors": ([torch.zeros(4, 3), torch.zeros(4)], [torch.zeros(3, 3), torch.zeros(3)], 3),
+}
+
+
+@pytest.mark.parametrize(("full", "last", "samples"), COLUMNS.values(), ids=COLUMNS)
+def test_a_last_batch_is_read_as_the_full_ones_before_it(
+    full: object, last: object, samples: int | None
+) -> None:
+    """Two texts in each of two tuples may be two samples, or two columns."""
+    assert count(last, 4, columns_of(full, 4)) == samples
