@@ -21,10 +21,16 @@ _WHOLE = "="
 
 
 def columns_of(batch: Any, batch_size: int | None) -> int | None:
-    """Count the columns of a full batch that is a list of them: `(texts, answers)`; else None."""
-    if batch_size is None or not isinstance(batch, (list, tuple)) or len(batch) == batch_size:
+    """Count the columns of a full batch that is a list of them, such as `(texts, answers)`.
+
+    Gives 0 where it is a list of samples, and None where nobody can tell.
+    """
+    if batch_size is None or not isinstance(batch, (list, tuple)):
         return None
-    return len(batch) if _height(batch) == batch_size else None
+    height = _height(batch)
+    if len(batch) == batch_size:
+        return None if height in (None, batch_size) else 0
+    return len(batch) if height == batch_size else None
 
 
 def count(batch: Any, batch_size: int | None = None, columns: int | None = None) -> int | None:
@@ -35,8 +41,11 @@ def count(batch: Any, batch_size: int | None = None, columns: int | None = None)
         batch_size: samples of a full one; None: the loader makes no batches of its own.
         columns: of a full one, of the same loader, by `columns_of`.
     """
-    if columns is not None and isinstance(batch, (list, tuple)) and len(batch) == columns:
-        return _height(batch)
+    if columns is not None and isinstance(batch, (list, tuple)):
+        if not columns:
+            return len(batch)
+        if len(batch) == columns:
+            return _height(batch)
     kinds = {type(one) for one in batch} if isinstance(batch, (list, tuple)) else set()
     if len(kinds) > 1 and str in kinds:  # an image and its caption, which nobody has batched
         return None

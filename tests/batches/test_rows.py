@@ -55,6 +55,7 @@ COLUMNS = {
     "texts and answers": ([("a",) * 4, ("b",) * 4], [("a",) * 3, ("b",) * 3], 3),
     "as torch puts pictures together": (([IMAGE] * 4, [0] * 4), ([IMAGE], [0]), 1),
     "samples that nobody put together": ([("a", "b")] * 4, [("a", "b")] * 3, 3),
+    "samples as lists": ([["a", "b"]] * 4, [["a", "b"]] * 3, 3),
     "columns of several heights": ([("a",) * 4, ("b",) * 4], [("a",) * 2, ("b",) * 3], None),
     "another number of columns": ([("a",) * 4, ("b",) * 4], [("a",) * 4] * 3, 4),
     "tensors": ([torch.zeros(4, 3), torch.zeros(4)], [torch.zeros(3, 3), torch.zeros(3)], 3),
