@@ -33,7 +33,7 @@ from preflight.kinds.question import Question
 from preflight.settings.job import Job
 from preflight.targets.targets import CacheFolder
 from preflight.values.stamps import digest_of, stamps_of
-from preflight.values.wire import to_wire
+from preflight.values.wire import to_brief
 from tests import files
 from tests.archives import slow
 from tests.asking import of
@@ -251,7 +251,7 @@ def asked_about(folder: Path) -> tuple[Caches, Question]:
 
 
 def told(piece: CachePiece) -> tuple[dict[str, object]]:
-    return ({"type": "CachePiece", **to_wire(piece)},)
+    return ({"type": "CachePiece", **to_brief(piece)},)
 
 
 def test_whole_files_are_told_one_by_one(tmp_path: Path) -> None:
