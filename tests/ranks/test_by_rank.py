@@ -133,8 +133,8 @@ def _listening(check: Any, met: list[Any]) -> Any:
 
 
 @pytest.fixture(scope="module")
-def real(job: Path) -> dict[int, list[dict[str, int]]]:
-    """Steps of each loader on each rank of groups of two and of four, until one stops."""
+def real(job: Path) -> dict[int, list[dict[str, dict[str, int]]]]:
+    """Steps of loaders on each rank of two and of four, until one stops; samples of others."""
     if sys.platform != "linux":
         pytest.skip("ranks are forked of a process that has torch")
     with pytest.MonkeyPatch.context() as patch:
@@ -196,16 +196,16 @@ def test_what_ranks_tell_each_other_is_not_judged(look: Callable[..., Seen]) -> 
 
 @pytest.mark.parametrize("world", [2, 4])
 def test_ranks_stop_where_real_ranks_do(
-    world: int, look: Callable[..., Seen], real: dict[int, list[dict[str, int]]]
+    world: int, look: Callable[..., Seen], real: dict[int, list[dict[str, dict[str, int]]]]
 ) -> None:
     """Each goes on with the others, step by step, until one of them has no batch left."""
     seen = look("divided", world, ("world-steps",)).steps
 
-    assert seen.keys() == real[world][0].keys()
+    assert seen.keys() == real[world][0]["steps"].keys()
     for name, facts in seen.items():
         fewest = min(one.batches for one in facts.counts)
         for one in facts.counts:
-            steps = real[world][one.rank][name]
+            steps = real[world][one.rank]["steps"][name]
             assert steps == (fewest if one.batches == fewest else fewest + 1), (name, one)
 
 
@@ -262,6 +262,22 @@ def test_lists_that_differ_from_process_to_process_are_found(look: Callable[...,
         "order of a set": ("hash", "note"),
     }
     assert ".png in place of dog_" in found["set"].message
+
+
+@needs_accelerate
+@pytest.mark.skipif(importlib.util.find_spec("datasets") is None, reason="needs datasets")
+def test_what_is_of_no_rank_is_what_real_ranks_do_not_have(
+    look: Callable[..., Seen], real: dict[int, list[dict[str, dict[str, int]]]]
+) -> None:
+    """Parts that are divided once more; those that are divided once are left alone."""
+    checks = ("world-order", "world-steps")
+    found = look("parts_of_parts", 4, checks, seeded=True).found("world-order")
+
+    assert {name for name in real[4][0]["samples"] if not name.endswith("once")} == {*found}
+    for name, one in found.items():
+        have = sum(each["samples"][name] for each in real[4])
+        assert one.severity.word == "error", name
+        assert one.evidence["compared"] - one.evidence["others"] == have, name
 
 
 def test_a_hash_seed_that_is_set_is_that_of_all_ranks(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -460,7 +476,7 @@ class Silent:
 )
 def test_a_rank_that_hangs_or_ends_is_the_reason(status: int | None, reason: str) -> None:
     its: Any = SimpleNamespace(options={"timeout": 0.05})
-    making = Making(1, items=True)
+    making = Making(1, compared=True)
     started: Any = {making: Silent(status)}
 
     (found,) = Rounds(its, ["it"], started, lambda: None).run([making])
