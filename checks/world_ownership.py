@@ -40,6 +40,7 @@ from ._owners import (
     doubled,
     idle,
     items,
+    left,
     lost,
     place,
     rows_of,
@@ -72,6 +73,8 @@ def world_ownership(facts: WorldFacts, _job: Job) -> Iterator[Finding]:
         yield _other_list(facts)
     elif lost(world, facts):
         yield _no_owner(facts)
+    elif left(world):
+        yield _kept_by_nobody(facts)
     if not facts.unstable and doubled(world, facts):
         yield _several_owners(facts)
     if facts.entries_shared and not facts.unstable:
@@ -111,6 +114,20 @@ def _no_owner(facts: WorldFacts) -> Finding:
         fix="Divide once: each of these splits takes a part of what the other one left."
         if stacked
         else "Divide so that the parts of all ranks together are the whole.",
+        evidence=_evidence(facts),
+    )
+
+
+def _kept_by_nobody(facts: WorldFacts) -> Finding:
+    return world_ownership.found(
+        f"{left(world_of(facts))} of the samples in {items(facts.items, facts)} have no rank of "
+        f"{facts.ranks:,}",
+        at=place(facts),
+        about="nobody",
+        why=f"They are divided by {split_of(facts)}. Where ranks do not divide the number of "
+        "shards, datasets has each keep one sample of so many in all that it is given, and these "
+        "were divided before.",
+        fix="Divide once: split_dataset_by_node alone, on all shards.",
         evidence=_evidence(facts),
     )
 

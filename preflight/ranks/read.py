@@ -55,7 +55,8 @@ def look(asked: Asked) -> Iterator[WorldFacts]:
         samples=() if unstable else tuple(_samples(parts, wire.get("sizes"))),
         pads=not words.isdisjoint(PADDED),
         drops=not words.isdisjoint(DROPPED),
-        by_samples=shards and "datasets" in words and bool(len(items.names) % ranks),
+        by_samples=bool(splitter.streams),
+        kept=found.world.kept,
         unstable=unstable,
         atomic=wire["atomic"],
         missing=items.missing,
@@ -72,13 +73,13 @@ def look(asked: Asked) -> Iterator[WorldFacts]:
 def _divided(splitter: Splitter, items: Items, asked: Asked) -> tuple[Tally, list[Numbers], bool]:
     """Divide them among the ranks of the job; also among processes, where the user's code does."""
     count, ranks, workers = len(items.names), asked.wire["ranks"], asked.wire["workers"]
-    steps = splitter.steps
+    steps: Steps = tuple(map(tuple, asked.wire["steps"]))
     found = Tally(count, ranks, workers if splitter.by_worker else 1, bytearray(count))
     parts: list[Numbers] = []
     for rank in range(ranks):
         of_workers = [*splitter.of_rank(count, rank, ranks, workers)]
         asked.alive()
-        found.take(of_workers)
+        found.take(of_workers, splitter.one_of(count, rank, ranks))
         parts.append(_joined(of_workers))
     if ranks > 1 and any(is_function(word) for step in steps for word in step):
         with asked.step("divide the items in fresh interpreters"):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.metadata
+import itertools
 import operator
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -12,7 +14,7 @@ from typing import Any
 from preflight.kinds.asked import CannotLookError
 from preflight.ranks.divide import Splitter
 from preflight.ranks.rules import RULES, Items, Place, Rule, shards_or_samples
-from preflight.settings.split import INSTALLED, PADDED, Steps, is_function
+from preflight.settings.split import BY_SAMPLE, INSTALLED, PADDED, Steps, is_function
 from preflight.users_code.named_function import named_function, said_of
 from preflight.values.names import shown
 from preflight.values.own_files import theirs
@@ -36,6 +38,9 @@ def splitter_of(
     """
     rules: dict[str, Rule] = {}
     versions: dict[str, None] = {}
+    streams = 0
+    if shards:
+        steps, streams = _at_once(steps)
     for word in dict.fromkeys(word for one in steps for word in one):
         if word in INSTALLED:
             with step("import accelerate"):
@@ -44,11 +49,21 @@ def splitter_of(
         elif is_function(word):
             function = named_function(word, options, step, FIX)
             rules[word] = of_user(word, function, names, options["root"])
-        elif word == "datasets" and shards:
-            rules[word] = shards_or_samples
+        elif word == BY_SAMPLE and shards:
+            rules[word] = functools.partial(shards_or_samples, times=streams)
         else:
             rules[word] = RULES[word]
-    return Splitter(steps=steps, rules=rules), tuple(versions)
+    return Splitter(steps=steps, rules=rules, streams=streams), tuple(versions)
+
+
+def _at_once(steps: Steps) -> tuple[Steps, int]:
+    """Make one step of several of datasets, as it does of a stream; give how many they are."""
+    runs = [(step, len([*same])) for step, same in itertools.groupby(steps)]
+    times = max((number for step, number in runs if BY_SAMPLE in step), default=0)
+    is_of_it = (BY_SAMPLE,)
+    return tuple(
+        step for step, number in runs for _ in range(1 if step == is_of_it else number)
+    ), times
 
 
 def of_accelerate(*, pads: bool) -> tuple[str, Rule]:
