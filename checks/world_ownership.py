@@ -4,8 +4,8 @@ What it finds
     Where the settings say how a cache, a data set or a loader is divided (`split`), and how many
     ranks there are (`--world-size`): items that no rank has, and items that several have; ranks and
     workers with nothing; ranks with more than others. `accelerate` is called as it is installed,
-    and `module:split` as the job would call it, in two fresh interpreters, too, whose sets of
-    strings have another order, as it is with real ranks. Of several splits, each divides what the
+    and `module:split` as the job would call it, in fresh interpreters, too, whose sets of strings
+    have another order, as it is with real ranks. Of several splits, each divides what the
     one before gave; of two joined by `&`, a rank has what both give it.
 
     Ranks write the entries of a cache: one that several write is an error. It is a note where

@@ -101,9 +101,7 @@ class Tally:
         """Count what the workers of the next rank have, which keeps one sample of so many."""
         mine = 0
         for own in parts:
-            own = own if isinstance(own, range) else list(dict.fromkeys(own))  # noqa: PLW2901
-            _mark(self.owners, own)
-            mine += len(own)
+            mine += _mark(self.owners, own)
             self.bare_workers += not own
         self.each.append(mine)
         self.samples += mine / one_of
@@ -119,14 +117,19 @@ class Tally:
         return found
 
 
-def _mark(owners: bytearray, own: Items) -> None:
+def _mark(owners: bytearray, own: Items) -> int:
+    """Count an owner more of each, and give how many these are, each once."""
     if isinstance(own, range):  # at once, since there may be very many
         if own:
             part = slice(own.start, own.stop, own.step)
             owners[part] = owners[part].translate(_NEXT)
-        return
+        return len(own)
+    mine = bytearray(len(owners))
     for one in own:
-        owners[one] = _NEXT[owners[one]]
+        if not mine[one]:
+            mine[one] = 1
+            owners[one] = _NEXT[owners[one]]
+    return mine.count(1)
 
 
 def tally(splitter: Splitter, count: int, ranks: int, workers: int) -> Tally:

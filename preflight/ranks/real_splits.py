@@ -97,13 +97,12 @@ def of_accelerate(*, pads: bool) -> tuple[str, Rule]:
 
 def of_user(text: str, function: Callable[..., Any], names: Sequence[str], root: str) -> Rule:
     """Give what a function of the user's does, which is given names of items, or paths."""
-    numbers: dict[str, list[int]] = {}
-    for number, name in enumerate(names):
-        numbers.setdefault(_plain(name), []).append(number)
+    numbers = _Numbers(names)
 
     def divide(items: Items, at: Place) -> Items:
         try:
-            mine = [names[one] for one in items]
+            is_all = isinstance(items, range) and len(items) == len(names)
+            mine = list(names) if is_all else [names[one] for one in items]
             given = theirs(list)(function(mine, at.rank, at.ranks))
         except BaseException as error:
             whom = f"for rank {at.rank} of {at.ranks:,}"
@@ -113,6 +112,25 @@ def of_user(text: str, function: Callable[..., Any], names: Sequence[str], root:
         return _numbers_of(text, given, items, numbers)
 
     return divide
+
+
+class _Numbers:
+    """The places of names in a list, which may be very long; few of them are there again."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._first: dict[str, int] = {}
+        self._again: dict[str, list[int]] = {}
+        for number, name in enumerate(map(_plain, names)):
+            first = self._first.setdefault(name, number)
+            if first != number:
+                self._again.setdefault(name, [first]).append(number)
+
+    def of(self, given: Any) -> tuple[str, Sequence[int]]:
+        """Give a name as it is listed, and its places: none, mostly one, or several."""
+        name = given if isinstance(given, str) and given in self._first else _plain(str(given))
+        if name in self._again:
+            return name, self._again[name]
+        return name, (self._first[name],) if name in self._first else ()
 
 
 def _plain(name: str) -> str:
@@ -137,21 +155,21 @@ def _item(text: str, given: Any, items: Items) -> int:
     return items[place]
 
 
-def _numbers_of(
-    text: str, given: Sequence[Any], items: Items, numbers: dict[str, list[int]]
-) -> list[int]:
+def _numbers_of(text: str, given: Sequence[Any], items: Items, numbers: _Numbers) -> list[int]:
     """Find the items that were given; of several of one name, one after the other."""
     among = items if isinstance(items, range) else set(items)
     met: dict[str, int] = {}
     found: list[int] = []
     for one in given:
-        name = _plain(str(one))
-        if name not in numbers:
+        name, places = numbers.of(one)
+        if not places:
             raise CannotLookError(
                 f"{text} gives {shown(str(one))}, which is none of its items", fix=FIX
             )
-        those = [number for number in numbers[name] if number in among]
-        place = met.get(name, 0)
-        met[name] = place + 1
+        those = [number for number in places if number in among]
+        place = 0
+        if len(those) > 1:
+            place = met.get(name, 0)
+            met[name] = place + 1
         found += those[place % len(those) :][:1] if those else []
     return found
