@@ -23,6 +23,11 @@ What it finds
     samples have names and there are no more than eight ranks. Up to a tenth, and what even batches
     leave over, is nothing; less than two fifths are a warning.
 
+    Of webdataset's streams, which refuse several ranks unless they are told how to divide shards,
+    it is a warning where each rank has all samples in the same order, which one rank could do as
+    well; a note in another order, and of an evaluation. Those that draw shards with replacement
+    (`resampled`) are left alone.
+
     Nothing is said of what ranks agree on by themselves: lists that are sent around by
     `torch.distributed` (which is not judged), samplers with one seed, accelerate's generators.
 
@@ -39,6 +44,7 @@ What to do
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -106,6 +112,8 @@ _NOBODYS = {
     ),
 }
 
+_EVALUATES = re.compile(r"(?i)(?<![a-z])(val|valid|validation|eval|evaluation|test)(?![a-z])")
+
 _MUCH = 0.4
 """Part of the samples that are of no rank which is no remainder of even batches."""
 
@@ -124,6 +132,8 @@ def world_order(facts: RankOrder, _job: Job) -> Iterator[Finding]:
     for one in facts.found:
         if one.cause in _NOBODYS:
             yield _nobodys(facts, one)
+        elif one.cause == "shared":
+            yield _shared(facts, one)
         else:
             yield _others(facts, one) if one.others else _reordered(facts, one)
 
@@ -160,6 +170,24 @@ def _nobodys(facts: RankOrder, one: OtherItems) -> Finding:
         why=f"Made for {made_for}, it has {one.of:,}; made for {facts.ranks:,}, these have no more "
         f"than {one.of - one.others:,} together. {cause.why}",
         fix=cause.fix,
+        evidence=_evidence(facts, one),
+    )
+
+
+def _shared(facts: RankOrder, one: OtherItems) -> Finding:
+    ranks = counted(facts.ranks, "rank")
+    in_order = "in another order each" if one.others else "in the same order"
+    is_meant = one.others or _EVALUATES.search(facts.name)
+    return world_order.found(
+        f"gives each of {ranks} all of its {counted(one.of, 'sample')}, {in_order}",
+        at=facts.defined.at(facts.name),
+        about=one.cause,
+        severity=Severity.NOTE if is_meant else Severity.WARNING,
+        why=f"Its nodesplitter leaves all shards to every rank: an epoch of {ranks} is as long as "
+        "of one"
+        + ("." if one.others else ", and they train on the same batches, as one of them does."),
+        fix="Divide shards: nodesplitter=wds.split_by_node, or resampled=True.",
+        workaround="Where accelerate's prepare is given it later, that divides.",
         evidence=_evidence(facts, one),
     )
 

@@ -25,6 +25,7 @@ SURE = ("name", "key")
 
 _HANDED_OUT = "rank 0 alone reads it, and hands each batch to its rank"
 _NEITHER = "its samples have no names, so that nobody can tell which ones a rank has"
+_DRAWN = "it draws its shards with replacement"
 _ENDLESS = "its stream does not end, or not within 3 s, so that nobody knows all items of a rank"
 
 
@@ -115,11 +116,15 @@ def order_of(
         return replace(bare, reason="" if left else reason, splits=bool(left), found=left)
     splits = are_split(first, last)
     found = [_held_against(cause, first, last, one) for cause, one in again.items()]
+    is_shuffled = any(one and not one.others and one.cause != "hash" for one in found)
     kept = tuple(
-        one for one in found if one is not None and (splits if one.others else one.cause == "hash")
+        one
+        for one in found
+        if one is not None and (splits if one.others else one.cause == "hash" and not is_shuffled)
     )
     others = _of_other_lists(first, last, world[0])
     kept += (others,) if others is not None and splits else left
+    kept += tuple(_of_all(first, last, again.get("random", last)))
     missing = missing or unknown or _not_compared(first, last)
     if missing and not kept:
         return replace(bare, reason=missing)
@@ -129,6 +134,8 @@ def order_of(
 def _why_not(tellings: Sequence[Told]) -> str:
     if not all(one["ended"] for one in tellings):
         return _ENDLESS
+    if tellings[0].get("resampled"):
+        return _DRAWN
     return _NEITHER if any(one.get("by") in ("", "mixed", None) for one in tellings) else ""
 
 
@@ -205,6 +212,16 @@ def _of_other_lists(first: Told, last: Told, ranks: int) -> OtherItems | None:
         mine, yours = (my_draws, your_draws) if is_one else ((), ())
     others = sum(one != other for one, other in zip(mine, yours, strict=False))
     return OtherItems("rank", others, min(len(mine), len(yours))) if others else None
+
+
+def _of_all(first: Told, last: Told, again: Told) -> Iterator[OtherItems]:
+    """Say that every rank reads all shards of webdataset, which it does where it is told so."""
+    keys, yours = first["keys"], last["keys"]
+    is_known = first["about"]["is_webdataset"] and first["by"] in ("key", "whole")
+    if is_known and keys and {*keys} == {*yours}:
+        orders = (zip(keys, one["keys"], strict=False) for one in (last, again))
+        moved = max(sum(one != other for one, other in order) for order in orders)
+        yield OtherItems("shared", moved, len(keys))
 
 
 def is_resampled(told: Told) -> bool:

@@ -16,7 +16,7 @@ from typing import Any
 from preflight.batches.rows import digest
 from preflight.loaders.around import as_it_comes, real_loader
 from preflight.loaders.epoch import batch_size_of
-from preflight.loaders.sent import never_ends
+from preflight.loaders.sent import never_ends, resamples
 from preflight.loaders.starting import parts_of
 from preflight.objects.attributes import classes, own_attributes
 from preflight.objects.paths import type_name
@@ -51,6 +51,7 @@ def told_of_epoch(loader: Any, alive: Callable[[], None], *, draws: bool) -> dic
     real = real_loader(loader)
     parts = parts_of(real)
     told = {"about": about(parts), "workers": parts.get("num_workers") or 0}
+    told["resampled"] = resamples(own_attributes(loader))
     if type_name(type(loader)).endswith("DataLoaderDispatcher"):
         # Rank 0 alone reads, and hands each batch to its rank: what it has is that of all.
         read = {} if loader.state.process_index else _counted(real, parts, alive, draws=False)
@@ -213,6 +214,10 @@ def _drawn(dataset: Any, place: int) -> int:
 # --- a stream -------------------------------------------------------------------------------------
 
 
+class _Told(dict[str, Any]):
+    """What a batch tells of its samples, in place of it."""
+
+
 class _Keys:
     """Stands in for the collate function, so that workers send back what tells samples apart."""
 
@@ -221,44 +226,65 @@ class _Keys:
         """Whether it is given a list of samples, and not what the data set gives."""
 
     @passes_on
-    def __call__(self, given: Any) -> dict[str, Any]:
+    def __call__(self, given: Any) -> _Told:
         sure = [key for one in (given if self._each else [given]) for key in keys_in(one)]
         number = len(given) if self._each else len(sure) or 1
         if sure:
-            told = {"by": "key", "keys": [*map(_number_of, sure)], "names": sure}
-            return {**told, "samples": number}
+            return _told("key", sure, number)
         texts = texts_in(given)
         if texts:
-            told = {"by": "text", "keys": [*map(_number_of, texts)], "names": texts}
-            return {**told, "samples": number}
+            return _told("text", texts, number)
         try:
             keys = [digest(one) for one in given] if self._each else []
         except Exception:  # noqa: BLE001  a class of the user's of which nobody can make bytes
             keys = []
-        return {"by": "whole", "keys": keys, "names": [], "samples": number}
+        return _Told(by="whole", keys=keys, names=[], samples=number)
+
+
+def _told(by: str, names: list[str], samples: int) -> _Told:
+    return _Told(by=by, keys=[*map(_number_of, names)], names=names, samples=samples)
+
+
+def _by_running(loader: Any, real: Any, alive: Callable[[], None]) -> dict[str, Any]:
+    """Run a stream; of one with stages behind its DataLoader, run that once more for its items."""
+    counted, found = _run(loader if real is None else _of_keys(real), alive)
+    told = {**counted, "endless": never_ends(loader), "is_stream": True}
+    if real is not None:
+        return {**told, **found}
+    inner = real_loader(loader)
+    told |= {"samples": None, "by": "", "keys": [], "names": []}
+    if inner is loader or not _is_torchs(inner) or not told["ended"]:
+        return told
+    counted, found = _run(_of_keys(inner), alive)
+    return (
+        {**told, **found, "samples": None, "read": found["samples"]} if counted["ended"] else told
+    )
 
 
 @passes_on
-def _by_running(loader: Any, real: Any, alive: Callable[[], None]) -> dict[str, Any]:
-    if real is not None:
-        own = copy.copy(real)
-        each = own.batch_size is not None or own.batch_sampler is not None
-        own.collate_fn = _Keys(each=each)
-        loader = own
+def _of_keys(real: Any) -> Any:
+    """Give a copy of a DataLoader that gives what tells its samples apart."""
+    own = copy.copy(real)
+    own.collate_fn = _Keys(each=own.batch_size is not None or own.batch_sampler is not None)
+    return own
+
+
+@passes_on
+def _run(loader: Any, alive: Callable[[], None]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Count the batches of a stream, and keep what they tell of its samples."""
     endless = never_ends(loader)
     until = time.monotonic() + STREAM_SECONDS
     found: dict[str, Any] = {"by": "", "keys": [], "names": [], "samples": 0}
     number, ended = 0, True
     for batch in loader:
         number += 1
-        if real is not None:
+        if isinstance(batch, _Told):
             _keep(found, batch)
         alive()
         if endless or time.monotonic() > until or number >= _MOST_BATCHES:
             ended = False
             break
-    told = {"batches": number, "ended": ended, "endless": endless, "is_stream": True}
-    return {**told, **found, "samples": None if real is None else found["samples"]}
+    return {"batches": number, "ended": ended}, found
 
 
 @passes_on

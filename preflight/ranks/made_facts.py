@@ -79,7 +79,8 @@ class OtherItems(NamedTuple):
     cause: str
     """What that was: `hash` (the hash seed), `folder` (the order in which folders are listed),
     `random` (what random numbers begin with); or what leaves items out: `rank` (each rank divides
-    another list), `twice` (a part is divided once more), `alike` (ranks have the same part)."""
+    another list), `twice` (a part is divided once more), `alike` (ranks have the same part); or
+    what ranks have without another process: `shared` (all of them have all)."""
 
     others: int
     """Items that were not its own before, or that no rank has; 0: the same in another order."""

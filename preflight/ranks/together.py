@@ -29,7 +29,7 @@ def may_lack(first: Told, last: Told) -> bool:
         return False
     if first.get("handed_out"):
         return True
-    if not (first["ended"] and last["ended"]):
+    if not (first["ended"] and last["ended"]) or first.get("resampled"):
         return False
     return are_split(first, last) or first["by"] in ("", "mixed")
 
@@ -64,8 +64,9 @@ def nobodys(
 
 
 def _count(told: Told) -> int:
-    """Count samples; where nobody knows them, batches."""
-    return int(told["batches"] if told["samples"] is None else told["samples"])
+    """Count samples that are read; where nobody knows them, batches."""
+    number = told.get("read", told["samples"])
+    return int(told["batches"] if number is None else number)
 
 
 def _number(told: Sequence[Told], ranks: int) -> int | None:

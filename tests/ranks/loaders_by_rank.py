@@ -337,6 +337,37 @@ def parts_of_parts():
     }
 
 
+def shared():
+    """Streams of webdataset, each rank of which reads all shards, or its own."""
+    url = os.path.join(FOLDER, "train-{0..3}.tar")
+
+    def web(splitter=None, *, resampled=False, shuffle=0, epoch=0):
+        data = wds.WebDataset(
+            url, shardshuffle=False, nodesplitter=splitter, resampled=resampled, empty_check=False
+        )
+        data = data.shuffle(shuffle) if shuffle else data
+        data = data.with_epoch(epoch) if epoch else data
+        return wds.WebLoader(data, batch_size=None, num_workers=0)
+
+    return {
+        "all": web(),
+        "by a function": web(lambda shards: shards).batched(2),
+        "validation": web(),
+        "shuffled": web(shuffle=20),
+        "its own": web(wds.split_by_node),
+        "its own, shuffled": web(wds.split_by_node, shuffle=20),
+        "twice": web(lambda shards: wds.split_by_node(wds.split_by_node(shards))),
+        "drawn": web(resampled=True, epoch=9),
+    }
+
+
+def keys_of(batches):
+    found = []
+    for one in batches:
+        found += one["__key__"] if isinstance(one["__key__"], list) else [one["__key__"]]
+    return found
+
+
 def once():
     with open(os.path.join(FOLDER, "made.txt"), "a") as file:
         file.write(f"{os.getpid()} {RANK}\n")
@@ -374,7 +405,8 @@ def run(rank, world, port, folder):
         found[name] = steps
     samples = {name: sum(map(size_of, one)) for name, one in parts_of_parts().items()}
     with open(f"{folder}/{world}-{rank}.json", "w") as file:
-        json.dump({"steps": found, "samples": samples}, file)
+        keys = {name: keys_of(one) for name, one in shared().items()}
+        json.dump({"steps": found, "samples": samples, "keys": keys}, file)
     dist.barrier()
     dist.destroy_process_group()
 
