@@ -21,7 +21,8 @@ What it finds
     none. So it is where a part is divided again, as by `split_dataset_by_node` and then by a
     DistributedSampler or `prepare`; and where ranks go by LOCAL_RANK on several nodes, as far as
     samples have names and there are no more than eight ranks. Up to a tenth, and what even batches
-    leave over, is nothing; less than two fifths are a warning.
+    leave over, is nothing; less than two fifths are a warning. Where it cannot be made so, or does
+    not end within 3 s then, that is said, and nothing is passed.
 
     Of webdataset's streams, which refuse several ranks unless they are told how to divide shards,
     it is a warning where each rank has all samples in the same order, which one rank could do as

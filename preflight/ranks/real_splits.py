@@ -118,12 +118,20 @@ class _Numbers:
     """The places of names in a list, which may be very long; few of them are there again."""
 
     def __init__(self, names: Sequence[str]) -> None:
+        self.count = len(names)
         self._first: dict[str, int] = {}
         self._again: dict[str, list[int]] = {}
         for number, name in enumerate(map(_plain, names)):
             first = self._first.setdefault(name, number)
             if first != number:
                 self._again.setdefault(name, [first]).append(number)
+
+    def at_once(self, given: Sequence[Any]) -> list[int] | None:
+        """Give the places of names that are given as they are listed, once; None: some are not."""
+        try:
+            return None if self._again else [self._first[one] for one in given]
+        except (KeyError, TypeError):
+            return None
 
     def of(self, given: Any) -> tuple[str, Sequence[int]]:
         """Give a name as it is listed, and its places: none, mostly one, or several."""
@@ -158,6 +166,10 @@ def _item(text: str, given: Any, items: Items) -> int:
 def _numbers_of(text: str, given: Sequence[Any], items: Items, numbers: _Numbers) -> list[int]:
     """Find the items that were given; of several of one name, one after the other."""
     among = items if isinstance(items, range) else set(items)
+    quick = numbers.at_once(given)
+    if quick is not None:
+        is_all = len(among) == numbers.count
+        return quick if is_all else [one for one in quick if one in among]
     met: dict[str, int] = {}
     found: list[int] = []
     for one in given:
