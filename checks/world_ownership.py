@@ -5,8 +5,10 @@ What it finds
     ranks there are (`--world-size`): items that no rank has, and items that several have; ranks and
     workers with nothing; ranks with more than others. `accelerate` is called as it is installed,
     and `module:split` as the job would call it, in fresh interpreters, too, whose sets of strings
-    have another order, as it is with real ranks. Of several splits, each divides what the
-    one before gave; of two joined by `&`, a rank has what both give it.
+    have another order, as it is with real ranks. Of several splits, each divides what the one
+    before gave; of two joined by `&`, a rank has what both give it. Where ranks do not divide the
+    number of shards, `datasets` has each keep every N-th sample of all: of shards that were divided
+    before, it is said what part of the samples no rank keeps.
 
     Ranks write the entries of a cache: one that several write is an error. It is a note where
     `atomic = true` says that each writes under a name of its own and renames, or where `writer`
