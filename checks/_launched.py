@@ -41,7 +41,8 @@ def of_trainer(facts: HostFacts) -> Said | None:
     """Give the number of SimpleTuner: a file of its variables comes before the environment."""
     if facts.trainer is not None:
         said = facts.trainer
-        return Said(said.name, said.processes, SIMPLE_TUNER, said.file, said)
+        by = SIMPLE_TUNER if said.name.startswith("TRAINING") else "its trainer"
+        return Said(said.name, said.processes, by, said.file, said)
     number = _number(facts, "TRAINING_NUM_PROCESSES")
     if number is None:
         return None
@@ -77,13 +78,25 @@ def of_slurm(facts: HostFacts, job: Job) -> Said | None:
     One task, or one for each machine, starts torchrun or the like; a shell of salloc, which has
     no place among the tasks, keeps the variables of whatever runs in it.
     """
-    tasks = _number(facts, "SLURM_STEP_NUM_TASKS") or _number(facts, "SLURM_NTASKS")
     ranks, machines = job.launch.ranks, _number(facts, "SLURM_NNODES")
+    tasks, name = (
+        _number(facts, "SLURM_STEP_NUM_TASKS") or _number(facts, "SLURM_NTASKS"),
+        "SLURM_NTASKS",
+    )
+    each = _number(facts, "SLURM_NTASKS_PER_NODE")
+    if tasks is None and each is not None:
+        tasks, name = each * (machines or 1), "SLURM_NTASKS_PER_NODE x SLURM_NNODES"
     if tasks is None or "SLURM_PROCID" not in facts.environment or ranks == 1:
         return None
     if tasks in (1, machines, job.launch.nodes, ranks):
         return None
-    return Said("SLURM_NTASKS", tasks, "srun")
+    return Said(name, tasks, "srun")
+
+
+def of_nobody(facts: HostFacts) -> Said | None:
+    """Give a NUM_PROCESSES of the environment, which a script may hand over, and nobody else."""
+    number = _number(facts, "NUM_PROCESSES")
+    return None if number is None else Said("NUM_PROCESSES", number, "the environment")
 
 
 def _number(facts: HostFacts, name: str) -> int | None:

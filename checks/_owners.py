@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from preflight.facts import World, WorldFacts
+from preflight.facts import NEARLY_ALL, World, WorldFacts
 from preflight.finding import Location, Row
 from preflight.values.names import counted, first_of
 
@@ -41,6 +41,11 @@ def lost(world: World, facts: WorldFacts) -> int:
     return 0 if on_purpose else world.nobody
 
 
+def left(world: World) -> str:
+    """Say what part of the samples no rank keeps, though their shards are read; empty: none."""
+    return "" if world.kept >= NEARLY_ALL else f"{1 - world.kept:.0%}"
+
+
 def doubled(world: World, facts: WorldFacts) -> int:
     """Count items that several ranks have, but for those that are read twice on purpose."""
     on_purpose = facts.by_samples or (facts.pads and not writes(facts))
@@ -63,6 +68,7 @@ def world_of(facts: WorldFacts) -> World:
         bare_workers=facts.bare_workers,
         nobody=facts.nobody,
         several=facts.several,
+        kept=facts.kept,
     )
 
 

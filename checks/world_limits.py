@@ -26,7 +26,7 @@ from preflight.finding import Finding, Row, Severity
 from preflight.job import Job
 from preflight.values.names import counted
 
-from ._owners import doubled, idle, items, lost, place, size, split_of, spread, writes
+from ._owners import doubled, idle, items, left, lost, place, size, split_of, spread, writes
 
 
 @check(
@@ -75,6 +75,8 @@ def _why(world: World, facts: WorldFacts) -> str:
     said = []
     if lost(world, facts):
         said.append(f"{items(world.nobody, facts)} {_have(world.nobody)} no rank")
+    elif left(world):
+        said.append(f"{left(world)} of the samples have no rank")
     if doubled(world, facts):
         verb = "written" if writes(facts) else "read"
         be = "is" if world.several == 1 else "are"

@@ -16,6 +16,19 @@ What it finds
     rank has all, the order is nobody's business; only that of a set is a note, since no seed
     repeats it.
 
+    Where ranks have other samples, it is made for one rank alone, too (of more than 15 ranks, for
+    an eighth of them), and samples are counted: where all ranks together have fewer, some are of
+    none. So it is where a part is divided again, as by `split_dataset_by_node` and then by a
+    DistributedSampler or `prepare`; and where ranks go by LOCAL_RANK on several nodes, as far as
+    samples have names and there are no more than eight ranks. Up to a tenth, and what even batches
+    leave over, is nothing; less than two fifths are a warning. Where it cannot be made so, or does
+    not end within 3 s then, that is said, and nothing is passed.
+
+    Of webdataset's streams, which refuse several ranks unless they are told how to divide shards,
+    it is a warning where each rank has all samples in the same order, which one rank could do as
+    well; a note in another order, and of an evaluation. Those that draw shards with replacement
+    (`resampled`) are left alone.
+
     Nothing is said of what ranks agree on by themselves: lists that are sent around by
     `torch.distributed` (which is not judged), samplers with one seed, accelerate's generators.
 
@@ -32,6 +45,7 @@ What to do
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -45,9 +59,9 @@ from preflight.values.names import counted, shown
 class _Cause(NamedTuple):
     """How it is said what was otherwise in another process."""
 
-    when: str
     why: str
     fix: str
+    when: str = ""
     severity: Severity | None = None
 
 
@@ -79,6 +93,31 @@ _CAUSES = {
     ),
 }
 
+_NOBODYS = {
+    "twice": _Cause(
+        why="Where each rank has a part, and that is divided once more, most of it is of no rank.",
+        fix="Divide once: by split_dataset_by_node, by a DistributedSampler, by a slice, or by "
+        "accelerate's prepare, which divides whatever it is given.",
+    ),
+    "alike": _Cause(
+        why="Several ranks have the same part, and nobody has the others.",
+        fix="Divide by the rank among all (RANK, dist.get_rank()), and not by LOCAL_RANK, which is "
+        "the same on each node.",
+    ),
+    "few": _Cause(
+        why="What does not fill a batch on every rank is left out, maybe of each bucket; or a part "
+        "is divided once more.",
+        fix="Have the parts of all ranks together be the whole: fill up, or take smaller batches "
+        "or fewer buckets.",
+        severity=Severity.WARNING,
+    ),
+}
+
+_EVALUATES = re.compile(r"(?i)(?<![a-z])(val|valid|validation|eval|evaluation|test)(?![a-z])")
+
+_MUCH = 0.4
+"""Part of the samples that are of no rank which is no remainder of even batches."""
+
 _MADE_UP = "samples that are made of random numbers, as to try a job, may differ."
 
 
@@ -92,8 +131,10 @@ _MADE_UP = "samples that are made of random numbers, as to try a job, may differ
 def world_order(facts: RankOrder, _job: Job) -> Iterator[Finding]:
     """Say what a rank has otherwise in another process, and what makes it so."""
     for one in facts.found:
-        if one.cause == "twice":
-            yield _twice(facts, one)
+        if one.cause in _NOBODYS:
+            yield _nobodys(facts, one)
+        elif one.cause == "shared":
+            yield _shared(facts, one)
         else:
             yield _others(facts, one) if one.others else _reordered(facts, one)
 
@@ -112,30 +153,43 @@ def _others(facts: RankOrder, one: OtherItems) -> Finding:
         why=f"{cause.why}, so that {counted(facts.ranks, 'rank')} divide lists that differ: some "
         "samples are of no rank, and others of several.",
         fix=cause.fix,
-        evidence={
-            "cause": one.cause,
-            "others": one.others,
-            "compared": one.of,
-            "ranks": facts.ranks,
-        },
+        evidence=_evidence(facts, one),
     )
 
 
-def _twice(facts: RankOrder, one: OtherItems) -> Finding:
+def _nobodys(facts: RankOrder, one: OtherItems) -> Finding:
+    is_much = one.others >= _MUCH * one.of
+    cause = _NOBODYS[one.cause if is_much else "few"]
+    example = f": {shown(one.before)}, for example" if one.before else ""
+    made_for = "one rank alone" if one.ranks == 1 else f"{one.ranks:,} ranks"
     return world_order.found(
-        f"leaves out {one.others:,} of the {one.of:,} samples that its sampler gives rank 0: "
-        f"accelerate divides these once more among {counted(facts.ranks, 'rank')}",
+        f"leaves {one.others:,} of {counted(one.of, 'sample')} to none of "
+        f"{counted(facts.ranks, 'rank')}{example}",
         at=facts.defined.at(facts.name),
-        about="twice",
-        why="A DistributedSampler gives each rank its part, and prepare a part of that part: "
-        "what is left out is of no rank in this epoch.",
-        fix="Leave out the DistributedSampler: prepare divides, and shuffles as the loader does.",
-        evidence={
-            "cause": one.cause,
-            "others": one.others,
-            "compared": one.of,
-            "ranks": facts.ranks,
-        },
+        about=one.cause,
+        severity=cause.severity,
+        why=f"Made for {made_for}, it has {one.of:,}; made for {facts.ranks:,}, these have no more "
+        f"than {one.of - one.others:,} together. {cause.why}",
+        fix=cause.fix,
+        evidence=_evidence(facts, one),
+    )
+
+
+def _shared(facts: RankOrder, one: OtherItems) -> Finding:
+    ranks = counted(facts.ranks, "rank")
+    in_order = "in another order each" if one.others else "in the same order"
+    is_meant = one.others or _EVALUATES.search(facts.name)
+    return world_order.found(
+        f"gives each of {ranks} all of its {counted(one.of, 'sample')}, {in_order}",
+        at=facts.defined.at(facts.name),
+        about=one.cause,
+        severity=Severity.NOTE if is_meant else Severity.WARNING,
+        why=f"Its nodesplitter leaves all shards to every rank: an epoch of {ranks} is as long as "
+        "of one"
+        + ("." if one.others else ", and they train on the same batches, as one of them does."),
+        fix="Divide shards: nodesplitter=wds.split_by_node, or resampled=True.",
+        workaround="Where accelerate's prepare is given it later, that divides.",
+        evidence=_evidence(facts, one),
     )
 
 
@@ -147,5 +201,14 @@ def _reordered(facts: RankOrder, one: OtherItems) -> Finding:
         severity=Severity.NOTE,
         why="No seed of the job's repeats a run, or goes on where one has stopped.",
         fix="Sort what comes out of a set, as in  sorted(set(names))",
-        evidence={"cause": one.cause, "others": 0, "compared": one.of, "ranks": facts.ranks},
+        evidence=_evidence(facts, one),
     )
+
+
+def _evidence(facts: RankOrder, one: OtherItems) -> dict[str, str | int | float | bool]:
+    return {
+        "cause": one.cause,
+        "others": one.others,
+        "compared": one.of,
+        "ranks": facts.ranks,
+    }

@@ -4,9 +4,11 @@ What it finds
     Where the settings say how a cache, a data set or a loader is divided (`split`), and how many
     ranks there are (`--world-size`): items that no rank has, and items that several have; ranks and
     workers with nothing; ranks with more than others. `accelerate` is called as it is installed,
-    and `module:split` as the job would call it, in two fresh interpreters, too, whose sets of
-    strings have another order, as it is with real ranks. Of several splits, each divides what the
-    one before gave; of two joined by `&`, a rank has what both give it.
+    and `module:split` as the job would call it, in fresh interpreters, too, whose sets of strings
+    have another order, as it is with real ranks. Of several splits, each divides what the one
+    before gave; of two joined by `&`, a rank has what both give it. Where ranks do not divide the
+    number of shards, `datasets` has each keep every N-th sample of all: of shards that were divided
+    before, it is said what part of the samples no rank keeps.
 
     Ranks write the entries of a cache: one that several write is an error. It is a note where
     `atomic = true` says that each writes under a name of its own and renames, or where `writer`
@@ -40,6 +42,7 @@ from ._owners import (
     doubled,
     idle,
     items,
+    left,
     lost,
     place,
     rows_of,
@@ -72,6 +75,8 @@ def world_ownership(facts: WorldFacts, _job: Job) -> Iterator[Finding]:
         yield _other_list(facts)
     elif lost(world, facts):
         yield _no_owner(facts)
+    elif left(world):
+        yield _kept_by_nobody(facts)
     if not facts.unstable and doubled(world, facts):
         yield _several_owners(facts)
     if facts.entries_shared and not facts.unstable:
@@ -111,6 +116,20 @@ def _no_owner(facts: WorldFacts) -> Finding:
         fix="Divide once: each of these splits takes a part of what the other one left."
         if stacked
         else "Divide so that the parts of all ranks together are the whole.",
+        evidence=_evidence(facts),
+    )
+
+
+def _kept_by_nobody(facts: WorldFacts) -> Finding:
+    return world_ownership.found(
+        f"{left(world_of(facts))} of the samples in {items(facts.items, facts)} have no rank of "
+        f"{facts.ranks:,}",
+        at=place(facts),
+        about="nobody",
+        why=f"They are divided by {split_of(facts)}. Where ranks do not divide the number of "
+        "shards, datasets has each keep one sample of so many in all that it is given, and these "
+        "were divided before.",
+        fix="Divide once: split_dataset_by_node alone, on all shards.",
         evidence=_evidence(facts),
     )
 

@@ -3,15 +3,17 @@
 What it finds
     The settings of the job (`world_size`, or `nodes` and `gpus`) held against who starts the
     processes: the file that `accelerate config` has written, and that `accelerate launch` takes by
-    itself; TRAINING_NUM_PROCESSES of SimpleTuner, in the environment or in config/config.env;
-    torchrun's PET_NPROC_PER_NODE; the number of tasks of a Slurm job. Where they differ: which one
-    is taken, and which are passed over. And more processes on a machine than it has GPUs.
+    itself; TRAINING_NUM_PROCESSES of SimpleTuner, or NUM_PROCESSES of another trainer, in the
+    environment or in config/config.env; torchrun's PET_NPROC_PER_NODE; the number of tasks of a
+    Slurm job, or of those on each of its nodes. Where they differ: which one is taken, and which
+    are passed over. And more processes on a machine than it has GPUs.
 
-    Shell scripts in the job's folder tell which launcher it is: what they give on the command line
-    (`--num_processes`, `--config_file`) comes before the file, and where they start the job with
-    torchrun alone, the file is nobody's. Where all of them start as many processes, and the
-    settings say another number, that is a note. In a process that a launcher has started all is
-    decided; see env-launch.
+    Shell scripts in the job's folder, or in a `scripts`, `launch` or `slurm` below it where it has
+    none, tell which launcher it is: what they give on the command line (`--num_processes`,
+    `--config_file`), also by a variable that they or their environment give a number, comes before
+    the file, and where they start the job with torchrun alone, the file is nobody's. Where all of
+    them start as many processes, and the settings say another number, that is a note. In a process
+    that a launcher has started all is decided; see env-launch.
 
 Why it matters
     The job starts on two GPUs of eight, or on eight of which two are its own, and no launcher says
@@ -38,6 +40,7 @@ from ._launched import (
     Said,
     has_default_file,
     is_launched,
+    of_nobody,
     of_scripts,
     of_slurm,
     of_torchrun,
@@ -72,6 +75,8 @@ def world_size(facts: HostFacts, job: Job) -> Iterator[Finding]:
         yield from _passed_over(taken, facts, settings)
     elif settings is not None and script is not None and script.processes != settings.processes:
         yield _of_script(script, settings)
+    elif settings is not None and script is None:
+        yield from _of_variable(of_nobody(facts), settings)
     if settings is not None and slurm is not None:
         yield _of_slurm(slurm, settings)
     lacking = taken and _without_gpus(taken, facts, job)
@@ -114,7 +119,8 @@ def _place(said: Said) -> tuple[Location, str]:
 
 def _passed_over(taken: Said, facts: HostFacts, settings: Said | None) -> Iterator[Finding]:
     """Find numbers that somebody has said, and that nobody takes."""
-    others = [one for one in (of_trainer(facts), settings) if one is not None and one != taken]
+    said = (of_trainer(facts), of_nobody(facts), settings)
+    others = [one for one in said if one is not None and one != taken]
     wrong = [one for one in others if one.processes != taken.processes]
     if not wrong:
         return
@@ -152,6 +158,22 @@ def _of_script(script: LaunchCommand, settings: Said) -> Finding:
         workaround="It starts something else than this job? preflight run --ignore world-size",
         evidence={"taken": number, "said": settings.processes},
     )
+
+
+def _of_variable(said: Said | None, settings: Said) -> Iterator[Finding]:
+    """Find a variable that says another number, of which nobody is known to take it."""
+    if said is not None and said.processes != settings.processes:
+        yield world_size.found(
+            f"is {said.processes:,}, and {settings.name} says {settings.processes:,}; no launcher "
+            "reads it by itself",
+            at=Location(name=said.name),
+            about="variable",
+            severity=Severity.NOTE,
+            why="A script of the job may hand it to its launcher, and this job is judged for "
+            "another number then.",
+            fix=f"Say {settings.processes:,} there, or judge for --world-size {said.processes}",
+            evidence={"taken": settings.processes, "said": said.processes},
+        )
 
 
 def _verdict(one: Said, taken: Said) -> str:

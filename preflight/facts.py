@@ -57,7 +57,7 @@ from preflight.pairing.facts import (
 )
 from preflight.pipelines.arrived import Arrived, Lacking
 from preflight.pipelines.facts import Loss, Reads, Stage, Survival
-from preflight.ranks.facts import OneEntry, Owned, World, WorldFacts
+from preflight.ranks.facts import NEARLY_ALL, OneEntry, Owned, World, WorldFacts
 from preflight.ranks.made_facts import OtherItems, RankBatches, RankCount, RankOrder
 from preflight.resuming.facts import Difference, Resumed, SavedState
 from preflight.scripts.facts import Ended, Met, Raised, Rehearsal, Waiting
@@ -83,6 +83,7 @@ from preflight.users_code.facts import Frame, GivesBatches, Lack, MadeOnCpu, Unb
 __all__ = [
     "EVALUATES",
     "EVENED",
+    "NEARLY_ALL",
     "Absent",
     "Alike",
     "Among",

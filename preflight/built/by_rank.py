@@ -16,13 +16,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from preflight.built.making import Named, named, unsaid
-from preflight.built.plan import CAUSES, Making, plan_of
+from preflight.built.plan import CAUSES, WHOLE, Making, plan_of, world_of
 from preflight.built.rank_process import serve, throttled
 from preflight.built.rounds import Found, Rounds
 from preflight.kinds.asked import Asked
+from preflight.objects.facts import Definition
 from preflight.ranks.compare import Told, batches_of, order_of, raised_by
 from preflight.ranks.hash_seeds import HASH_SEED
-from preflight.ranks.made_facts import NO_TIME, RankBatches, RankLost, RankOrder
+from preflight.ranks.made_facts import NO_TIME, OtherItems, RankBatches, RankLost, RankOrder
+from preflight.ranks.together import may_lack, nobodys
 from preflight.users_code import anew
 from preflight.users_code.facts import Unbuilt
 from preflight.users_code.orders import begun, next_order, teller, telling_failures
@@ -150,15 +152,23 @@ def _conduct(
     again = in_order and order["again"]
     plan = plan_of(its.options["ranks"], batches=batches, order=again)
     start = functools.partial(_started, its, told, copies=copies)
-    started = {one: start(one) for one in reversed(plan)}  # copies before threads
+    wholes = [WHOLE] if again and copies else []
+    started = {one: start(one) for one in reversed(plan + wholes)}  # copies before threads
     alive = throttled(tell)
+    whole: list[Found] = []
     with contextlib.ExitStack() as stack:
         for process in started.values():
             stack.enter_context(process.ending(alive))
         found = Rounds(its, order["names"], started, alive, order["likely"]).run(plan)
+        parted = _parted(its, order["names"], found) if again else []
+        if parted:
+            if not wholes:
+                started[WHOLE] = start(WHOLE)
+                stack.enter_context(started[WHOLE].ending(alive))
+            whole = Rounds(its, parted, started, alive, order["likely"]).run([WHOLE])
     facts: list[RankBatches | RankLost | RankOrder | Unbuilt] = []
     facts += _batches(its, order["names"], found) if batches else ()
-    facts += _orders(its, order["names"], found) if in_order else ()
+    facts += _orders(its, order["names"], found, whole) if in_order else ()
     facts = _with_lost(facts, found, order["names"])
     facts += raised_by([_usual(found, name) for name in order["names"]])
     tell(facts=[{"kind": type(one).__name__, "facts": to_wire(one)} for one in facts])
@@ -194,7 +204,7 @@ def _with_lost(
         RankLost(
             error="; ".join(reasons[:2]) + others,
             batches=any(not making.cause for making, _ in lost),
-            order=any(making.items for making, _ in lost),
+            order=any(making.compared for making, _ in lost),
         ),
     ]
 
@@ -204,20 +214,37 @@ def _usual(found: Sequence[Found], name: str) -> dict[int, Told]:
     return {one.making.rank: one.of(name) for one in found if not one.making.cause}
 
 
+def _defined(found: Sequence[Found]) -> Definition:
+    return next(one.defined for one in found if one.making == Making(0, compared=True))
+
+
 def _batches(its: Named, names: Sequence[str], found: Sequence[Found]) -> Iterator[RankBatches]:
     ranks = its.options["ranks"]
-    defined = next(one.defined for one in found if one.making == Making(0, items=True))
     for name in names:
         told = _usual(found, name)
         kept = {r: one for r, one in told.items() if r in (0, ranks - 1) or not one.get("reason")}
-        yield batches_of(name, defined, ranks, kept)
+        yield batches_of(name, _defined(found), ranks, kept)
 
 
-def _orders(its: Named, names: Sequence[str], found: Sequence[Found]) -> Iterator[RankOrder]:
+def _parted(its: Named, names: Sequence[str], found: Sequence[Found]) -> list[str]:
+    """Give loaders of which it is to be known whether the parts of all ranks are the whole."""
+    last = its.options["ranks"] - 1
+    told = {name: _usual(found, name) for name in names}
+    return [name for name, one in told.items() if may_lack(one[0], one[last])]
+
+
+def _orders(
+    its: Named, names: Sequence[str], found: Sequence[Found], whole: Sequence[Found]
+) -> Iterator[RankOrder]:
     ranks, nodes = its.options["ranks"], its.options["nodes"]
-    usual = {one.making.rank: one for one in found if not one.making.cause}
     again = {one.making.cause: one for one in found if one.making.cause}
+    parted = _parted(its, names, found) if whole else []
+    fewer, _ = world_of(WHOLE.cause, ranks, nodes)
     for name in names:
-        both = usual[0].of(name), usual[ranks - 1].of(name)
+        usual = _usual(found, name)
+        both = usual[0], usual[ranks - 1]
         other = {cause: again[cause].of(name) for cause in CAUSES if cause in again}
-        yield order_of(name, usual[0].defined, (ranks, nodes), both, other)
+        left: OtherItems | str | None = ""
+        if name in parted:
+            left = nobodys(usual, whole[0].of(name), ranks, fewer)
+        yield order_of(name, _defined(found), (ranks, nodes), both, other, left)

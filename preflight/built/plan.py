@@ -17,9 +17,16 @@ class Making(NamedTuple):
     """How a loader is made in one process."""
 
     rank: int
-    items: bool = False
+    compared: bool = False
+    """Whether its items are held against those of others, for which some samples are drawn."""
+
     cause: str = ""
-    """What is otherwise than in the others: `hash`, `folder`, `random`; empty: nothing."""
+    """What is otherwise than in the others: `hash`, `folder`, `random`, or `world`, which is of
+    fewer ranks; empty: nothing."""
+
+
+WHOLE = Making(0, cause="world")
+"""How it is known what all ranks together are to have."""
 
 
 def plan_of(ranks: int, *, batches: bool, order: bool) -> list[Making]:
@@ -29,7 +36,19 @@ def plan_of(ranks: int, *, batches: bool, order: bool) -> list[Making]:
     spread = [last * one // (_MOST_RANKS - 2) for one in range(1, _MOST_RANKS - 2)]
     others = range(1, last) if ranks <= _MOST_RANKS else sorted({1, *spread})
     return [
-        *(Making(0, items=True, cause=cause) for cause in causes),
-        *(Making(rank, items=True) for rank in dict.fromkeys((0, last))),
+        *(Making(0, compared=True, cause=cause) for cause in causes),
+        *(Making(rank, compared=True) for rank in dict.fromkeys((0, last))),
         *(Making(rank) for rank in others if batches),
     ]
+
+
+def world_of(cause: str, ranks: int, nodes: int) -> tuple[int, int]:
+    """Say how many ranks and nodes there are in such a process.
+
+    For the whole these are so few that no rank has more than those of a machine have together, for
+    which it has the memory.
+    """
+    if cause != WHOLE.cause:
+        return ranks, nodes
+    fewer = max(ranks // _MOST_RANKS, 1)
+    return fewer, max(nodes * fewer // ranks, 1)

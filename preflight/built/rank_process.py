@@ -14,14 +14,15 @@ from typing import Any
 
 from preflight.batches.tracebacks import in_worker
 from preflight.built.blame import RaisedError, blaming, unbuilt
+from preflight.built.conditions import WAITING, list_otherwise, stand_for
 from preflight.built.drawn import collect, walk
 from preflight.built.making import Named, attribute, imported, made, named
+from preflight.built.plan import world_of
 from preflight.kinds.asked import CannotLookError, MistypedError
 from preflight.objects import where
 from preflight.objects.random_state import seed
 from preflight.objects.stand_in import StoodIn
-from preflight.ranks.conditions import WAITING, list_otherwise, stand_for
-from preflight.ranks.epoch_items import Wanted, told_of_epoch
+from preflight.ranks.epoch_items import told_of_epoch
 from preflight.users_code.frames import said_by, user_frames
 from preflight.users_code.importing import import_torch
 from preflight.users_code.orders import begun, next_order, teller, telling_failures
@@ -65,7 +66,8 @@ def serve(its: Named, orders: int, answers: int) -> None:
     order = next_order(orders)
     said: list[str] = []
     try:
-        said = stand_for(order["rank"], its.options["ranks"], its.options["nodes"])
+        world = world_of(order["cause"], its.options["ranks"], its.options["nodes"])
+        said = stand_for(order["rank"], *world)
         told = _told_by_rank(its, order, throttled(tell), said)
     except BaseException as error:
         if is_our_line(error):
@@ -87,12 +89,11 @@ def _told_by_rank(
     factory = attribute(imported(its, stood_in), its.spec)
     one_of_them = functools.partial(collect, its, factory, order["names"], {})
     found = walk(its.built.spec, made(its, factory, stood_in), one_of_them) or []
-    wanted = Wanted(items=order["items"])
     told = {}
     for one in found:
         try:
             with blaming("epoch"):
-                told[one.name] = told_of_epoch(one.loader, wanted, alive)
+                told[one.name] = told_of_epoch(one.loader, alive, draws=order["compared"])
         except RaisedError as error:
             reason = _unmade(order["rank"], error)
             told[one.name] = {"reason": reason, **_cause(its, error, said)}

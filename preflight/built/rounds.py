@@ -80,7 +80,7 @@ class Rounds:
         """Give what each told."""
         begun, left = time.monotonic(), deque(plan)
         while left or self._running:
-            if left and not left[0].items and time.monotonic() - begun > _ENOUGH:
+            if left and not left[0].compared and time.monotonic() - begun > _ENOUGH:
                 left.clear()
             while left and len(self._running) < _AT_ONCE:
                 self._go(left.popleft())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 from collections.abc import Iterator, Mapping
@@ -15,13 +16,19 @@ from preflight.values.names import name_of
 # accelerate's `DistributedType`s of which each process takes a GPU of its own.
 _ON_GPUS = frozenset({"MULTI_GPU", "DEEPSPEED", "FSDP", "MEGATRON_LM"})
 
-_TRAINER = "TRAINING_NUM_PROCESSES"
+_TRAINERS = {"TRAINING_NUM_PROCESSES": "TRAINING_NUM_MACHINES", "NUM_PROCESSES": "NUM_MACHINES"}
+"""What a trainer's file calls its processes, and the machines on which they are."""
+
 _ASSIGNED = re.compile(
-    r"""^[ \t]*(?:export[ \t]+)?(TRAINING_NUM_\w+)=["']?(\d{1,9})["']?[ \t]*(?:#.*)?$""",
+    r"""^[ \t]*(?:export[ \t]+)?((?:TRAINING_)?NUM_\w+)=["']?(\d{1,9})["']?[ \t]*(?:#.*)?$""",
     re.MULTILINE,
 )
 
 _SCRIPTS = (".sh", ".bash", ".sbatch", ".slurm")
+
+# Where they are if not beside the code.
+_FOLDERS = frozenset({"bin", "jobs", "launch", "launchers", "run", "scripts", "slurm"})
+
 _MOST_SCRIPTS = 50
 _LARGEST = 1 << 18
 
@@ -31,6 +38,10 @@ _LAUNCHERS = re.compile(
 )
 _NUMBER = re.compile(r"--(?:num[_-]processes|nproc[_-]per[_-]node)(?:[= \t]+)[\"']?([^\s\"']+)")
 _NODES = re.compile(r"--nnodes(?:[= \t]+)[\"']?([^\s\"']+)")
+_VARIABLE = re.compile(r"\$(?P<brace>\{)?(?P<name>\w+)(?(brace)(?::?-(?P<otherwise>[^}]*))?\})")
+_GIVEN = re.compile(
+    r"""^[ \t]*(?:export[ \t]+)?(?P<name>\w+)=["']?(?P<value>[^\s"';]*)""", re.MULTILINE
+)
 _CONFIG = re.compile(r"--config[_-]file(?:[= \t]+)[\"']?([^\s\"']+)")
 
 
@@ -77,30 +88,46 @@ def _place(environment: Mapping[str, str], *, home: bool) -> str | None:
 
 
 def of_trainer(environment: Mapping[str, str], root: str) -> NumberSaid | None:
-    """Read the number out of the variables of a trainer: SimpleTuner's config/config.env."""
+    """Read the number out of the variables of a trainer: config/config.env, as of SimpleTuner."""
     env = environment.get("ENV")
     places = [f"config/{env}/config.env"] if env and env != "default" else []
     for name in (*places, "config/config.env", "config.env"):
         text = _text(os.path.join(root, name))
         given = {key: int(value) for key, value in _ASSIGNED.findall(text)}
-        if given.get(_TRAINER):
-            return NumberSaid(
-                file=name,
-                name=_TRAINER,
-                processes=given[_TRAINER],
-                machines=given.get("TRAINING_NUM_MACHINES") or 1,
-            )
+        for processes, machines in _TRAINERS.items():
+            if given.get(processes):
+                return NumberSaid(
+                    file=name,
+                    name=processes,
+                    processes=given[processes],
+                    machines=given.get(machines) or 1,
+                )
     return None
 
 
-def launch_commands(root: str) -> Iterator[LaunchCommand]:
-    """Find the launchers that the shell scripts in the job's folder call."""
+def launch_commands(root: str, environment: Mapping[str, str]) -> Iterator[LaunchCommand]:
+    """Find the launchers that the shell scripts in the job's folder call; or those in `scripts/`.
+
+    Beside scripts of the folder itself, those below it may be of something else.
+    """
+    here = [*_of_folder(root, "", environment)]
+    yield from here
+    for folder in [] if here else [one for one in _listed(root) if one.lower() in _FOLDERS]:
+        yield from _of_folder(root, f"{folder}/", environment)
+
+
+def _listed(folder: str) -> list[str]:
     try:
-        names = sorted(one for one in os.listdir(root) if one.endswith(_SCRIPTS))
+        return sorted(os.listdir(folder))
     except OSError:
-        return
-    for name in names[:_MOST_SCRIPTS]:
-        for line, command in _commands(_text(os.path.join(root, name))):
+        return []
+
+
+def _of_folder(root: str, below: str, environment: Mapping[str, str]) -> Iterator[LaunchCommand]:
+    names = [one for one in _listed(os.path.join(root, below)) if one.endswith(_SCRIPTS)]
+    for name in (f"{below}{one}" for one in names[:_MOST_SCRIPTS]):
+        text = _text(os.path.join(root, name))
+        for line, command in _commands(text):
             found = _LAUNCHERS.search(command)
             if found is not None:
                 number, config = _NUMBER.search(command), _CONFIG.search(command)
@@ -112,11 +139,32 @@ def launch_commands(root: str) -> Iterator[LaunchCommand]:
                     config=config and config[1],
                 )
                 nodes = _NODES.search(command)
-                yield replace(one, processes=_started_by(one, nodes and nodes[1], root))
+                put = functools.partial(_put, text, environment)
+                plain = replace(one, number=put(one.number))
+                started = _started_by(plain, put(nodes and nodes[1]), root)
+                yield replace(one, processes=started)
+
+
+def _put(text: str, environment: Mapping[str, str], said: str | None) -> str | None:
+    """Put the number of a variable in its place, as the script gives it or its environment.
+
+    `$GPUS`, `${GPUS}`, `${GPUS:-8}`; where the script gives it several, it is none of them.
+    """
+    found = _VARIABLE.fullmatch(said or "")
+    if found is None:
+        return said
+    name = found["name"]
+    given = {one["value"] for one in _GIVEN.finditer(text) if one["name"] == name}
+    if len(given) > 1:
+        return said
+    inner = _VARIABLE.fullmatch(next(iter(given), ""))
+    if given and (inner is None or inner["name"] != name):
+        return given.pop()
+    return environment.get(name) or (inner or found)["otherwise"] or said
 
 
 def _started_by(one: LaunchCommand, nodes: str | None, root: str) -> int | None:
-    """Say how many processes a command starts in all; None: it does not say so in plain numbers."""
+    """Say how many processes a command starts in all; None: it does not say so in numbers."""
     if one.launcher == "torchrun":
         each, machines = _positive(one.number), _positive(nodes or 1)
         return each and machines and each * machines

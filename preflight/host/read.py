@@ -94,7 +94,7 @@ def read_host(host: Host, root: str) -> HostFacts:
         packages=_installed(),
         accelerate=accelerate_config(environment, root, home=host.recording is None),
         trainer=of_trainer(environment, root),
-        commands=tuple(launch_commands(root)),
+        commands=tuple(launch_commands(root, environment)),
         **_room(recording),
     )
 

@@ -20,14 +20,12 @@ Told: TypeAlias = Mapping[str, Any]
 # Part of a rank's items that are there twice, from which on it draws with replacement.
 _AGAIN = 0.05
 
-_SURE = ("name", "key")
+SURE = ("name", "key")
 """What tells a sample whatever random numbers do to it."""
 
+_HANDED_OUT = "rank 0 alone reads it, and hands each batch to its rank"
 _NEITHER = "its samples have no names, so that nobody can tell which ones a rank has"
-_AGAIN_DIVIDED = (
-    "each rank has other samples, without names, and its sampler divides these among all ranks: "
-    "nobody can tell whether they are parts of one list, which is divided twice then"
-)
+_DRAWN = "it draws its shards with replacement"
 _ENDLESS = "its stream does not end, or not within 3 s, so that nobody knows all items of a rank"
 
 
@@ -46,6 +44,7 @@ def batches_of(
     """Say how many batches each of these ranks has."""
     told = list(tellings.values())
     reason = talks(told) or next((one["reason"] for one in told if one.get("reason")), "")
+    reason = reason or (_HANDED_OUT if told[0].get("handed_out") else "")
     if reason:
         return RankBatches(name=name, defined=defined, reason=reason, ranks=ranks)
     first, last = tellings[0], tellings[ranks - 1]
@@ -57,7 +56,7 @@ def batches_of(
             RankCount(rank, one["batches"], one["samples"], one["ended"], one.get("endless", False))
             for rank, one in sorted(tellings.items())
         ),
-        splits=_are_split(first, last) or first["batches"] != last["batches"],
+        splits=are_split(first, last) or first["batches"] != last["batches"],
         is_stream=first["is_stream"],
         **first["about"],
     )
@@ -84,6 +83,7 @@ def order_of(
     world: tuple[int, int],
     tellings: tuple[Told, Told],
     again: Mapping[str, Told],
+    nobodys: OtherItems | str | None = "",
 ) -> RankOrder:
     """Say where a rank has other items, or another order, in another process.
 
@@ -93,6 +93,7 @@ def order_of(
         world: ranks and nodes of the job.
         tellings: those of the first rank and of the last, of equal processes.
         again: those of the first rank in other processes, each by what was otherwise.
+        nobodys: the items that no rank has; None: there are none; or why nobody knows, if need be.
     """
     first, last = tellings
     bare = RankOrder(name=name, defined=defined, ranks=world[0], nodes=world[1])
@@ -100,18 +101,31 @@ def order_of(
     missing = next((one["reason"] for one in all_told if one.get("reason")), "")
     again = {cause: one for cause, one in again.items() if not one.get("reason")}
     reason = talks(all_told) or first.get("reason") or last.get("reason")
-    reason = reason or _why_not([first, last, *again.values()])
     if reason:
         return replace(bare, reason=reason)
-    splits = _are_split(first, last)
+    left = (nobodys,) if isinstance(nobodys, OtherItems) else ()
+    unknown = nobodys if isinstance(nobodys, str) else ""
+    if first.get("handed_out"):  # whatever the others list, they take nothing of it
+        reason = (unknown or _HANDED_OUT) if isinstance(nobodys, str) else ""
+        return replace(bare, reason=reason, splits=bool(left), tried=("world",), found=left)
+    reason = _why_not([first, last, *again.values()])
+    if not reason and first["by"] not in (*SURE, "place"):
+        # Random numbers change samples, or choose them.
+        reason = _NEITHER if _is_other(first, again.get("random", first)) else ""
+    if reason:
+        return replace(bare, reason="" if left else reason, splits=bool(left), found=left)
+    splits = are_split(first, last)
     found = [_held_against(cause, first, last, one) for cause, one in again.items()]
-    found += [_of_other_lists(first, last, world[0]), _of_two_splits(first, world[0])]
-    if first["by"] not in (*_SURE, "place") and _is_other(first, again.get("random", first)):
-        return replace(bare, reason=_NEITHER)  # random numbers change samples, or choose them
+    is_shuffled = any(one and not one.others and one.cause != "hash" for one in found)
     kept = tuple(
-        one for one in found if one is not None and (splits if one.others else one.cause == "hash")
+        one
+        for one in found
+        if one is not None and (splits if one.others else one.cause == "hash" and not is_shuffled)
     )
-    missing = missing or _not_compared(first, last, world[0])
+    others = _of_other_lists(first, last, world[0])
+    kept += (others,) if others is not None and splits else left
+    kept += tuple(_of_all(first, last, again.get("random", last)))
+    missing = missing or unknown or _not_compared(first, last)
     if missing and not kept:
         return replace(bare, reason=missing)
     return replace(bare, splits=splits, tried=tuple(again), found=kept)
@@ -120,16 +134,16 @@ def order_of(
 def _why_not(tellings: Sequence[Told]) -> str:
     if not all(one["ended"] for one in tellings):
         return _ENDLESS
+    if tellings[0].get("resampled"):
+        return _DRAWN
     return _NEITHER if any(one.get("by") in ("", "mixed", None) for one in tellings) else ""
 
 
-def _not_compared(first: Told, last: Told, ranks: int) -> str:
+def _not_compared(first: Told, last: Told) -> str:
     """Say of samples without names what was not held against each other."""
     mine, yours = _both_drawn(first, last)
     if first["by"] != "place" or not (mine and yours):
         return ""
-    if first.get("replicas") == last.get("replicas") == ranks and {*mine}.isdisjoint(yours):
-        return _AGAIN_DIVIDED
     if first["drew_all"] and last["drew_all"]:
         return ""
     of = f"{len(mine):,} of {first['length']:,}"
@@ -140,7 +154,7 @@ def _is_other(one: Told, other: Told) -> bool:
     return {*one["keys"]} != {*other["keys"]}
 
 
-def _are_split(first: Told, last: Told) -> bool:
+def are_split(first: Told, last: Told) -> bool:
     """Whether two ranks have different samples."""
     return _is_other(first, last) or (first["by"] == "place" and not _is_one_set(first, last))
 
@@ -160,7 +174,7 @@ def _both_drawn(one: Told, other: Told) -> tuple[list[int], list[int]]:
 
 def _held_against(cause: str, first: Told, last: Told, again: Told) -> OtherItems | None:
     """Say what the first rank has in another process; None: the same, or nobody knows."""
-    if cause == "random" and _is_resampled(first):
+    if cause == "random" and is_resampled(first):
         return None
     if first["by"] != again["by"]:
         return None
@@ -200,14 +214,17 @@ def _of_other_lists(first: Told, last: Told, ranks: int) -> OtherItems | None:
     return OtherItems("rank", others, min(len(mine), len(yours))) if others else None
 
 
-def _of_two_splits(first: Told, ranks: int) -> OtherItems | None:
-    """Say how many samples of a rank accelerate leaves out, as it divides what a sampler gives."""
-    divided, samples = first.get("sampled") or (0, 0)
-    left = samples - len({*first["keys"]})
-    return OtherItems("twice", left, samples) if divided == ranks > 1 and left > 0 else None
+def _of_all(first: Told, last: Told, again: Told) -> Iterator[OtherItems]:
+    """Say that every rank reads all shards of webdataset, which it does where it is told so."""
+    keys, yours = first["keys"], last["keys"]
+    is_known = first["about"]["is_webdataset"] and first["by"] in ("key", "whole")
+    if is_known and keys and {*keys} == {*yours}:
+        orders = (zip(keys, one["keys"], strict=False) for one in (last, again))
+        moved = max(sum(one != other for one, other in order) for order in orders)
+        yield OtherItems("shared", moved, len(keys))
 
 
-def _is_resampled(told: Told) -> bool:
+def is_resampled(told: Told) -> bool:
     """Whether a rank draws with replacement, on purpose by itself."""
     keys = told["keys"]
     return len({*keys}) < (1 - _AGAIN) * len(keys)

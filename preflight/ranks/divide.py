@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from preflight.ranks.facts import Owned, World
 from preflight.ranks.rules import Items, Place, Rule
-from preflight.settings.split import BY_WORKER, Steps
+from preflight.settings.split import BY_SAMPLE, BY_WORKER, Steps
 
 NOBODY, SEVERAL = 0, 2
 """How many ranks have an item, as a tally counts them; 1: one."""
@@ -22,6 +22,8 @@ class Splitter:
 
     steps: Steps
     rules: Mapping[str, Rule]
+    streams: int = 0
+    """How often `datasets` divides a stream of shards, one time after the other."""
 
     @property
     def by_worker(self) -> bool:
@@ -32,12 +34,25 @@ class Splitter:
         """Give the numbers of the items of one worker."""
         own: Items = range(count)
         for step in self.steps:
-            first, *others = [self.rules[word](own, at) for word in step]
-            for other in others:
-                both = set(other)
-                first = [one for one in first if one in both]
-            own = first
+            own = self._part(step, own, at)
         return own
+
+    def _part(self, step: Sequence[str], items: Items, at: Place) -> Items:
+        first, *others = [self.rules[word](items, at) for word in step]
+        for other in others:
+            both = set(other)
+            first = [one for one in first if one in both]
+        return first
+
+    def one_of(self, count: int, rank: int, ranks: int) -> int:
+        """Say of how many samples in its shards a rank keeps one, and leaves others to others."""
+        own: Items = range(count)
+        number = 1
+        for step in self.steps if self.streams else ():
+            if BY_SAMPLE in step and len(own) % ranks**self.streams:
+                number *= ranks**self.streams
+            own = self._part(step, own, Place(rank, ranks))
+        return number
 
     def of_rank(self, count: int, rank: int, ranks: int, workers: int) -> Iterator[Items]:
         """Give those of each worker of a rank."""
@@ -61,6 +76,12 @@ class Tally:
     bare_workers: int = 0
     """Workers with nothing, also of ranks that have something."""
 
+    by_sample: bool = False
+    """Whether some rank keeps one of so many samples in its shards."""
+
+    samples: float = 0.0
+    """As many as are in so many shards."""
+
     @property
     def world(self) -> World:
         """Give the numbers alone."""
@@ -73,17 +94,18 @@ class Tally:
             bare_workers=self.bare_workers,
             nobody=self.owners.count(NOBODY),
             several=self.owners.count(SEVERAL),
+            kept=min(self.samples / self.count, 1.0) if self.by_sample else 1.0,
         )
 
-    def take(self, parts: Iterable[Items]) -> None:
-        """Count what the workers of the next rank have."""
+    def take(self, parts: Iterable[Items], one_of: int = 1) -> None:
+        """Count what the workers of the next rank have, which keeps one sample of so many."""
         mine = 0
         for own in parts:
-            own = own if isinstance(own, range) else list(dict.fromkeys(own))  # noqa: PLW2901
-            _mark(self.owners, own)
-            mine += len(own)
+            mine += _mark(self.owners, own)
             self.bare_workers += not own
         self.each.append(mine)
+        self.samples += mine / one_of
+        self.by_sample |= one_of > 1
 
     def numbers(self, owners: int, most: int) -> list[int]:
         """Give the first few items that nobody has, or several."""
@@ -95,21 +117,27 @@ class Tally:
         return found
 
 
-def _mark(owners: bytearray, own: Items) -> None:
+def _mark(owners: bytearray, own: Items) -> int:
+    """Count an owner more of each, and give how many these are, each once."""
     if isinstance(own, range):  # at once, since there may be very many
         if own:
             part = slice(own.start, own.stop, own.step)
             owners[part] = owners[part].translate(_NEXT)
-        return
+        return len(own)
+    mine = bytearray(len(owners))
     for one in own:
-        owners[one] = _NEXT[owners[one]]
+        if not mine[one]:
+            mine[one] = 1
+            owners[one] = _NEXT[owners[one]]
+    return mine.count(1)
 
 
 def tally(splitter: Splitter, count: int, ranks: int, workers: int) -> Tally:
     """Divide items among so many ranks with so many workers each."""
     found = Tally(count, ranks, workers if splitter.by_worker else 1, bytearray(count))
     for rank in range(ranks):
-        found.take(splitter.of_rank(count, rank, ranks, workers))
+        one_of = splitter.one_of(count, rank, ranks)
+        found.take(splitter.of_rank(count, rank, ranks, workers), one_of)
     return found
 
 

@@ -11,12 +11,12 @@ import hashlib
 import operator
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from preflight.batches.rows import digest
 from preflight.loaders.around import as_it_comes, real_loader
 from preflight.loaders.epoch import batch_size_of
-from preflight.loaders.sent import never_ends
+from preflight.loaders.sent import never_ends, resamples
 from preflight.loaders.starting import parts_of
 from preflight.objects.attributes import classes, own_attributes
 from preflight.objects.paths import type_name
@@ -41,42 +41,37 @@ _SHOWN = 64
 # all. Without names, more are drawn for so many seconds: nothing else tells samples apart.
 _FEW, _ALL, _MORE = 8, 64, 0.5
 
-_HANDED_OUT = "rank 0 alone reads it, and hands each batch to its rank"
 
-
-class Wanted(NamedTuple):
-    """What is to be told."""
-
-    items: bool
-    """Whether also which items these are, and not only how many batches."""
-
-
-def told_of_epoch(loader: Any, wanted: Wanted, alive: Callable[[], None]) -> dict[str, Any]:
-    """Count an epoch of one rank, and tell what is in it.
+def told_of_epoch(loader: Any, alive: Callable[[], None], *, draws: bool) -> dict[str, Any]:
+    """Count an epoch of one rank, and tell what is in it; where it is to, draw samples as well.
 
     Raises:
         Exception: what the user's code raises.
     """
-    parts = parts_of(real_loader(loader))
-    told = {"about": about(parts)}
+    real = real_loader(loader)
+    parts = parts_of(real)
+    told = {"about": about(parts), "workers": parts.get("num_workers") or 0}
+    told["resampled"] = resamples(own_attributes(loader))
     if type_name(type(loader)).endswith("DataLoaderDispatcher"):
-        return {**told, "reason": _HANDED_OUT}
+        # Rank 0 alone reads, and hands each batch to its rank: what it has is that of all.
+        read = {} if loader.state.process_index else _counted(real, parts, alive, draws=False)
+        return {**told, **read, "handed_out": True}
     if not own_attributes(loader).get("rng_types"):
-        return {**told, **_counted(loader, parts, wanted, alive)}
+        return {**told, **_counted(loader, parts, alive, draws=draws)}
     with kept_random_state():
         _agree(loader)
-        return {**told, **_counted(loader, parts, wanted, alive)}
+        return {**told, **_counted(loader, parts, alive, draws=draws)}
 
 
 def _counted(
-    loader: Any, parts: Mapping[str, Any], wanted: Wanted, alive: Callable[[], None]
+    loader: Any, parts: Mapping[str, Any], alive: Callable[[], None], *, draws: bool
 ) -> dict[str, Any]:
     real = real_loader(loader)
     stream = classes("torch.utils.data", "IterableDataset")
     is_plain = as_it_comes(loader) is not None and _is_torchs(real)
     if is_plain and not issubclass(type(parts["dataset"]), stream):
-        return _by_sampler(parts, wanted, alive)
-    return _by_running(loader, real if is_plain else None, wanted, alive)
+        return _by_sampler(parts, alive, draws=draws)
+    return _by_running(loader, real if is_plain else None, alive)
 
 
 @passes_on
@@ -118,7 +113,7 @@ def _agree(loader: object) -> None:
 
 @passes_on
 def _by_sampler(
-    parts: Mapping[str, Any], wanted: Wanted, alive: Callable[[], None]
+    parts: Mapping[str, Any], alive: Callable[[], None], *, draws: bool
 ) -> dict[str, Any]:
     batches = parts.get("batch_sampler")
     until = time.monotonic() + SAMPLER_SECONDS
@@ -128,7 +123,7 @@ def _by_sampler(
     for one in parts["sampler"] if batches is None else batches:
         these = [one] if batches is None else [*one]
         number, samples = number + 1, samples + len(these)
-        if wanted.items and len(indices) < MOST_ITEMS:
+        if len(indices) < MOST_ITEMS:
             indices += these
         if number >= _MOST_BATCHES or (not number % 256 and time.monotonic() > until):
             ended = False
@@ -136,14 +131,20 @@ def _by_sampler(
         if not number % 4_096:
             alive()
     told = {"batches": number, "samples": samples, "ended": ended, "is_stream": False}
-    if not wanted.items:
-        return told
     dataset = parts["dataset"]
     names = names_of(dataset)
-    with kept_random_state():  # the next loader's sampler draws on from here
-        drawn = _draws(dataset, names, alive)
-    divided = {"replicas": _replicas(parts), "sampled": _sampled(parts)}
-    return {**told, **_items(indices, names), **drawn, **divided}
+    drawn: dict[str, Any] = {"length": _length(dataset)}
+    if draws:
+        with kept_random_state():  # the next loader's sampler draws on from here
+            drawn |= _draws(dataset, names, alive)
+    return {**told, **_items(indices, names), **drawn, "replicas": _replicas(parts)}
+
+
+def _length(dataset: Any) -> int | None:
+    try:
+        return len(dataset)
+    except Exception:  # noqa: BLE001  the user's code, or there is none
+        return None
 
 
 def _replicas(parts: Mapping[str, Any]) -> int | None:
@@ -157,16 +158,6 @@ def _replicas(parts: Mapping[str, Any]) -> int | None:
     )
     found = (one.get(name) for one in holders for name in names)
     return next((one for one in found if isinstance(one, int)), None)
-
-
-def _sampled(parts: Mapping[str, Any]) -> tuple[int, int] | None:
-    """Say among how many ranks a sampler divides what accelerate divides again, and its samples."""
-    batches = own_attributes(parts.get("batch_sampler"))
-    inner = own_attributes(own_attributes(batches.get("batch_sampler")).get("sampler"))
-    ranks, samples = inner.get("num_replicas"), inner.get("num_samples")
-    if "num_processes" in batches and isinstance(ranks, int) and isinstance(samples, int):
-        return ranks, samples
-    return None
 
 
 def _items(indices: Sequence[Any], names: Names | None) -> dict[str, Any]:
@@ -195,10 +186,10 @@ def _draws(dataset: Any, names: Names | None, alive: Callable[[], None]) -> dict
     Beside them stand the names at these places, to tell whether a name decides on the sample.
     """
     begun = time.monotonic()
-    told: dict[str, Any] = {"length": None, "draws": None, "drew_all": False, "there": []}
+    told: dict[str, Any] = {"draws": None, "drew_all": False, "there": []}
     found: list[int] = []
     try:
-        number = told["length"] = len(dataset)
+        number = len(dataset)
         spread = [number * one // _FEW for one in range(_FEW)] if number > _ALL else []
         places = [*spread, *(one for one in range(min(number, MOST_ITEMS)) if one not in spread)]
         for place in places[: None if names is None or number <= _ALL else _FEW]:
@@ -223,6 +214,10 @@ def _drawn(dataset: Any, place: int) -> int:
 # --- a stream -------------------------------------------------------------------------------------
 
 
+class _Told(dict[str, Any]):
+    """What a batch tells of its samples, in place of it."""
+
+
 class _Keys:
     """Stands in for the collate function, so that workers send back what tells samples apart."""
 
@@ -231,55 +226,71 @@ class _Keys:
         """Whether it is given a list of samples, and not what the data set gives."""
 
     @passes_on
-    def __call__(self, given: Any) -> dict[str, Any]:
+    def __call__(self, given: Any) -> _Told:
         sure = [key for one in (given if self._each else [given]) for key in keys_in(one)]
+        number = len(given) if self._each else len(sure) or 1
         if sure:
-            return {"by": "key", "keys": [*map(_number_of, sure)], "names": sure}
+            return _told("key", sure, number)
         texts = texts_in(given)
         if texts:
-            return {"by": "text", "keys": [*map(_number_of, texts)], "names": texts}
+            return _told("text", texts, number)
         try:
             keys = [digest(one) for one in given] if self._each else []
         except Exception:  # noqa: BLE001  a class of the user's of which nobody can make bytes
             keys = []
-        return {"by": "whole", "keys": keys, "names": []}
+        return _Told(by="whole", keys=keys, names=[], samples=number)
 
 
-class _Counted:
-    """The same where nobody asks which items these are."""
+def _told(by: str, names: list[str], samples: int) -> _Told:
+    return _Told(by=by, keys=[*map(_number_of, names)], names=names, samples=samples)
 
-    def __call__(self, _given: Any) -> dict[str, Any]:
-        return {}
+
+def _by_running(loader: Any, real: Any, alive: Callable[[], None]) -> dict[str, Any]:
+    """Run a stream; of one with stages behind its DataLoader, run that once more for its items."""
+    counted, found = _run(loader if real is None else _of_keys(real), alive)
+    told = {**counted, "endless": never_ends(loader), "is_stream": True}
+    if real is not None:
+        return {**told, **found}
+    inner = real_loader(loader)
+    told |= {"samples": None, "by": "", "keys": [], "names": []}
+    if inner is loader or not _is_torchs(inner) or not told["ended"]:
+        return told
+    counted, found = _run(_of_keys(inner), alive)
+    return (
+        {**told, **found, "samples": None, "read": found["samples"]} if counted["ended"] else told
+    )
 
 
 @passes_on
-def _by_running(
-    loader: Any, real: Any, wanted: Wanted, alive: Callable[[], None]
-) -> dict[str, Any]:
-    if real is not None:
-        own = copy.copy(real)
-        each = own.batch_size is not None or own.batch_sampler is not None
-        own.collate_fn = _Keys(each=each) if wanted.items else _Counted()
-        loader = own
+def _of_keys(real: Any) -> Any:
+    """Give a copy of a DataLoader that gives what tells its samples apart."""
+    own = copy.copy(real)
+    own.collate_fn = _Keys(each=own.batch_size is not None or own.batch_sampler is not None)
+    return own
+
+
+@passes_on
+def _run(loader: Any, alive: Callable[[], None]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Count the batches of a stream, and keep what they tell of its samples."""
     endless = never_ends(loader)
     until = time.monotonic() + STREAM_SECONDS
-    found: dict[str, Any] = {"by": "", "keys": [], "names": []}
+    found: dict[str, Any] = {"by": "", "keys": [], "names": [], "samples": 0}
     number, ended = 0, True
     for batch in loader:
         number += 1
-        if wanted.items and real is not None:
+        if isinstance(batch, _Told):
             _keep(found, batch)
         alive()
         if endless or time.monotonic() > until or number >= _MOST_BATCHES:
             ended = False
             break
-    told = {"batches": number, "samples": None, "ended": ended, "endless": endless}
-    return {**told, "is_stream": True, **found}
+    return {"batches": number, "ended": ended}, found
 
 
 @passes_on
 def _keep(found: dict[str, Any], batch: Mapping[str, Any]) -> None:
     found["by"] = batch["by"] if found["by"] in ("", batch["by"]) else "mixed"
+    found["samples"] += batch["samples"]
     if len(found["keys"]) < MOST_ITEMS:
         found["keys"] += batch["keys"]
     if len(found["names"]) < _SHOWN:

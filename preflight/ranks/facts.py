@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
+NEARLY_ALL = 0.99
+"""Part of the samples from which on it is taken for all of them."""
+
 
 class World(NamedTuple):
     """How items are divided among so many ranks."""
@@ -28,6 +31,9 @@ class World(NamedTuple):
 
     several: int
     """Items that more than one rank has."""
+
+    kept: float = 1.0
+    """Part of the samples in its shards that ranks have together, where each keeps some of them."""
 
 
 class Owned(NamedTuple):
@@ -103,7 +109,10 @@ class WorldFacts:
     """Whether it leaves some out on purpose."""
 
     by_samples: bool = False
-    """Whether every rank reads all shards, and keeps every N-th sample of them."""
+    """Whether ranks that do not divide the number of shards keep every N-th sample of them all."""
+
+    kept: float = 1.0
+    """Part of the samples that they keep together."""
 
     unstable: bool = False
     """Whether the user's function gives another split in another process."""

@@ -12,7 +12,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from preflight.findings.our_failures import ElsewhereError
@@ -50,14 +50,7 @@ def by_processes(
         CannotLookError: such a process has ended without an answer, or gave none in time.
         ElsewhereError: our own code has failed there.
     """
-    order = {
-        "steps": steps,
-        "names": list(names),
-        "options": {key: options[key] for key in ("root", "import_anyway")},
-        "ranks": sorted({0, ranks // 2, ranks - 1}),  # a list in another order shows in any
-        "world": ranks,
-        "shards": shards,
-    }
+    order = _order(steps, names, options, ranks, shards=shards)
     first, second = _asked([1, 2], order, options["timeout"])
     if first == second:
         return None
@@ -67,27 +60,68 @@ def by_processes(
     return [found[rank % number][rank] for rank in range(ranks)]
 
 
+def some_of(ranks: int) -> list[int]:
+    """Give ranks of which one shows any list that is in another order."""
+    return sorted({0, ranks // 2, ranks - 1})
+
+
+def _order(
+    steps: Steps, names: Sequence[str], options: Mapping[str, Any], ranks: int, *, shards: bool
+) -> dict[str, Any]:
+    return {
+        "steps": steps,
+        "names": list(names),
+        "options": {key: options[key] for key in ("root", "import_anyway")},
+        "ranks": some_of(ranks),
+        "world": ranks,
+        "shards": shards,
+    }
+
+
+@contextlib.contextmanager
+def meanwhile(
+    steps: Steps, names: Sequence[str], options: Mapping[str, Any], *, ranks: int, shards: bool
+) -> Iterator[Callable[[], list[list[int]]]]:
+    """Have another process divide for some ranks; give what waits for its answer, and may raise."""
+    order = _order(steps, names, options, ranks, shards=shards)
+    with _begun(1, order) as process:
+        yield lambda: _answer(process, options["timeout"])
+
+
 def _asked(seeds: Iterable[int], order: Mapping[str, Any], timeout: float) -> list[list[list[int]]]:
-    begun = [(_started(seed), json.dumps(order).encode()) for seed in seeds]
-    found = []
+    with contextlib.ExitStack() as stack:
+        begun = [stack.enter_context(_begun(seed, order)) for seed in seeds]
+        return [_answer(process, timeout) for process in begun]
+
+
+@contextlib.contextmanager
+def _begun(seed: int, order: Mapping[str, Any]) -> Iterator[subprocess.Popen[bytes]]:
+    """Start a process, which reads all of its order before it imports anything, and end it."""
+    process = _started(seed)
     try:
-        for process, told in begun:
-            said, _ = process.communicate(told, timeout=timeout)
-            if not said:
-                raise CannotLookError(
-                    "the split gives no answer in a fresh interpreter, which ended with "
-                    f"{process.returncode}"
-                )
-            found.append(_parts_in(json.loads(said)))
+        if process.stdin is not None:
+            with contextlib.suppress(OSError), process.stdin as orders:  # it may be gone already
+                orders.write(json.dumps(order).encode())
+            process.stdin = None  # or else what waits for its answer writes there, too
+        yield process
+    finally:
+        with process, contextlib.suppress(OSError):
+            process.kill()
+
+
+def _answer(process: subprocess.Popen[bytes], timeout: float) -> list[list[int]]:
+    try:
+        said, _ = process.communicate(timeout=timeout)
     except subprocess.TimeoutExpired as error:
         raise CannotLookError(
             f"the split gave no answer within {timeout:g} s in a fresh interpreter"
         ) from error
-    finally:
-        for process, _ in begun:
-            with process, contextlib.suppress(OSError):
-                process.kill()
-    return found
+    if not said:
+        raise CannotLookError(
+            "the split gives no answer in a fresh interpreter, which ended with "
+            f"{process.returncode}"
+        )
+    return _parts_in(json.loads(said))
 
 
 def _parts_in(said: Mapping[str, Any]) -> list[list[int]]:

@@ -134,10 +134,12 @@ def _of_samples(
             folders[id(data)] = spelled[0], spelled[1]
         return values_of(one, *folders[id(data)])
 
+    names = [one.home.shown(one) for one in samples]
+    told = [values(one)["path"] for one in samples]
     return Items(
         noun="sample",
-        names=[one.home.shown(one) for one in samples],
-        told=[values(one)["path"] for one in samples],
+        names=names,
+        told=names if told == names else told,  # once, since there may be very many
         entries=None if rule is None else _entries(samples, rule, values),
         by_caption=rule is not None and rule.by_caption,
         missing=missing,

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from preflight.kinds.asked import CannotLookError
 from preflight.ranks.divide import Splitter, tally
-from preflight.ranks.facts import World
+from preflight.ranks.facts import NEARLY_ALL, World
 
 # Ranks up to which each number is tried; above, powers of two, and what lies between where it pays.
 _EACH = 16
@@ -17,7 +17,7 @@ _LEAST, _MOST = 64, 1_024
 
 _BAD: tuple[Callable[[World], int], ...] = (
     lambda one: one.idle or one.bare_workers,
-    lambda one: one.nobody,
+    lambda one: one.nobody or one.kept < NEARLY_ALL,
     lambda one: one.several,
 )
 

@@ -78,10 +78,11 @@ class OtherItems(NamedTuple):
     cause: str
     """What that was: `hash` (the hash seed), `folder` (the order in which folders are listed),
     `random` (what random numbers begin with); or what leaves items out: `rank` (each rank divides
-    another list), `twice` (two samplers divide)."""
+    another list), `twice` (a part is divided once more), `alike` (ranks have the same part); or
+    what ranks have without another process: `shared` (all of them have all)."""
 
     others: int
-    """Items that were not its own before; 0: the same in another order."""
+    """Items that were not its own before, or that no rank has; 0: the same in another order."""
 
     of: int
     """Items that were compared."""
@@ -91,6 +92,9 @@ class OtherItems(NamedTuple):
 
     now: str = ""
     """One that it has in place of it."""
+
+    ranks: int = 1
+    """By how many it is known what all are to have together, where it is told who has nothing."""
 
     is_made_up: bool = False
     """Whether no sample is one that it had: random numbers may make them, and not choose them."""

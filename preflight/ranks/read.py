@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from preflight.kinds.asked import Asked
@@ -31,11 +32,19 @@ def look(asked: Asked) -> Iterator[WorldFacts]:
     items = items_of(asked)
     steps: Steps = tuple(map(tuple, wire["steps"]))
     shards = items.noun == "shard"
-    splitter, versions = splitter_of(steps, items.told, asked.options, asked.step, shards=shards)
-    asked.alive()
-    found, parts, unstable = _divided(splitter, items, asked)
-    asked.alive()
     ranks = wire["ranks"]
+    with contextlib.ExitStack() as stack:
+        elsewhere = None
+        if ranks > 1 and any(is_function(word) for step in steps for word in step):
+            given = steps, items.told, asked.options
+            other = hash_seeds.meanwhile(*given, ranks=ranks, shards=shards)
+            elsewhere = stack.enter_context(other)
+        splitter, versions = splitter_of(
+            steps, items.told, asked.options, asked.step, shards=shards
+        )
+        asked.alive()
+        found, parts, unstable = _divided(splitter, items, asked, elsewhere)
+    asked.alive()
     limits = Limits(splitter, len(items.names), wire["workers"], _SECONDS)
     if not unstable:
         limits.knows(found.world)
@@ -55,7 +64,8 @@ def look(asked: Asked) -> Iterator[WorldFacts]:
         samples=() if unstable else tuple(_samples(parts, wire.get("sizes"))),
         pads=not words.isdisjoint(PADDED),
         drops=not words.isdisjoint(DROPPED),
-        by_samples=shards and "datasets" in words and bool(len(items.names) % ranks),
+        by_samples=bool(splitter.streams),
+        kept=found.world.kept,
         unstable=unstable,
         atomic=wire["atomic"],
         missing=items.missing,
@@ -69,28 +79,42 @@ def look(asked: Asked) -> Iterator[WorldFacts]:
     )
 
 
-def _divided(splitter: Splitter, items: Items, asked: Asked) -> tuple[Tally, list[Numbers], bool]:
+def _divided(
+    splitter: Splitter,
+    items: Items,
+    asked: Asked,
+    elsewhere: Callable[[], list[list[int]]] | None,
+) -> tuple[Tally, list[Numbers], bool]:
     """Divide them among the ranks of the job; also among processes, where the user's code does."""
     count, ranks, workers = len(items.names), asked.wire["ranks"], asked.wire["workers"]
-    steps = splitter.steps
+    some = hash_seeds.some_of(ranks) if elsewhere is not None else ()
+    here = hash_seeds.parts_of(splitter, count, some, ranks)
     found = Tally(count, ranks, workers if splitter.by_worker else 1, bytearray(count))
     parts: list[Numbers] = []
     for rank in range(ranks):
         of_workers = [*splitter.of_rank(count, rank, ranks, workers)]
         asked.alive()
-        found.take(of_workers)
+        found.take(of_workers, splitter.one_of(count, rank, ranks))
         parts.append(_joined(of_workers))
-    if ranks > 1 and any(is_function(word) for step in steps for word in step):
-        with asked.step("divide the items in fresh interpreters"):
-            other = hash_seeds.by_processes(
-                steps, items.told, asked.options, ranks=ranks, shards=items.noun == "shard"
-            )
-        if other is not None:
-            found = Tally(count, ranks, 1, bytearray(count))
-            for part in other:
-                found.take([part])
-            return found, list(other), True
-    return found, parts, False
+    if elsewhere is None:
+        return found, parts, False
+    with asked.step("divide the items in fresh interpreters"):
+        if elsewhere() == here:
+            return found, parts, False
+        # Unless it is that this process is none too fresh.
+        other = hash_seeds.by_processes(
+            tuple(map(tuple, asked.wire["steps"])),
+            items.told,
+            asked.options,
+            ranks=ranks,
+            shards=items.noun == "shard",
+        )
+    if other is None:
+        return found, parts, False
+    found = Tally(count, ranks, 1, bytearray(count))
+    for part in other:
+        found.take([part])
+    return found, list(other), True
 
 
 def _joined(parts: Sequence[Numbers]) -> Numbers:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.metadata
+import itertools
 import operator
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -12,7 +14,7 @@ from typing import Any
 from preflight.kinds.asked import CannotLookError
 from preflight.ranks.divide import Splitter
 from preflight.ranks.rules import RULES, Items, Place, Rule, shards_or_samples
-from preflight.settings.split import INSTALLED, PADDED, Steps, is_function
+from preflight.settings.split import BY_SAMPLE, INSTALLED, PADDED, Steps, is_function
 from preflight.users_code.named_function import named_function, said_of
 from preflight.values.names import shown
 from preflight.values.own_files import theirs
@@ -36,6 +38,9 @@ def splitter_of(
     """
     rules: dict[str, Rule] = {}
     versions: dict[str, None] = {}
+    streams = 0
+    if shards:
+        steps, streams = _at_once(steps)
     for word in dict.fromkeys(word for one in steps for word in one):
         if word in INSTALLED:
             with step("import accelerate"):
@@ -44,11 +49,21 @@ def splitter_of(
         elif is_function(word):
             function = named_function(word, options, step, FIX)
             rules[word] = of_user(word, function, names, options["root"])
-        elif word == "datasets" and shards:
-            rules[word] = shards_or_samples
+        elif word == BY_SAMPLE and shards:
+            rules[word] = functools.partial(shards_or_samples, times=streams)
         else:
             rules[word] = RULES[word]
-    return Splitter(steps=steps, rules=rules), tuple(versions)
+    return Splitter(steps=steps, rules=rules, streams=streams), tuple(versions)
+
+
+def _at_once(steps: Steps) -> tuple[Steps, int]:
+    """Make one step of several of datasets, as it does of a stream; give how many they are."""
+    runs = [(step, len([*same])) for step, same in itertools.groupby(steps)]
+    times = max((number for step, number in runs if BY_SAMPLE in step), default=0)
+    is_of_it = (BY_SAMPLE,)
+    return tuple(
+        step for step, number in runs for _ in range(1 if step == is_of_it else number)
+    ), times
 
 
 def of_accelerate(*, pads: bool) -> tuple[str, Rule]:
@@ -82,13 +97,12 @@ def of_accelerate(*, pads: bool) -> tuple[str, Rule]:
 
 def of_user(text: str, function: Callable[..., Any], names: Sequence[str], root: str) -> Rule:
     """Give what a function of the user's does, which is given names of items, or paths."""
-    numbers: dict[str, list[int]] = {}
-    for number, name in enumerate(names):
-        numbers.setdefault(_plain(name), []).append(number)
+    numbers = _Numbers(names)
 
     def divide(items: Items, at: Place) -> Items:
         try:
-            mine = [names[one] for one in items]
+            is_all = isinstance(items, range) and len(items) == len(names)
+            mine = list(names) if is_all else [names[one] for one in items]
             given = theirs(list)(function(mine, at.rank, at.ranks))
         except BaseException as error:
             whom = f"for rank {at.rank} of {at.ranks:,}"
@@ -98,6 +112,33 @@ def of_user(text: str, function: Callable[..., Any], names: Sequence[str], root:
         return _numbers_of(text, given, items, numbers)
 
     return divide
+
+
+class _Numbers:
+    """The places of names in a list, which may be very long; few of them are there again."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self.count = len(names)
+        self._first: dict[str, int] = {}
+        self._again: dict[str, list[int]] = {}
+        for number, name in enumerate(map(_plain, names)):
+            first = self._first.setdefault(name, number)
+            if first != number:
+                self._again.setdefault(name, [first]).append(number)
+
+    def at_once(self, given: Sequence[Any]) -> list[int] | None:
+        """Give the places of names that are given as they are listed, once; None: some are not."""
+        try:
+            return None if self._again else [self._first[one] for one in given]
+        except (KeyError, TypeError):
+            return None
+
+    def of(self, given: Any) -> tuple[str, Sequence[int]]:
+        """Give a name as it is listed, and its places: none, mostly one, or several."""
+        name = given if isinstance(given, str) and given in self._first else _plain(str(given))
+        if name in self._again:
+            return name, self._again[name]
+        return name, (self._first[name],) if name in self._first else ()
 
 
 def _plain(name: str) -> str:
@@ -122,21 +163,25 @@ def _item(text: str, given: Any, items: Items) -> int:
     return items[place]
 
 
-def _numbers_of(
-    text: str, given: Sequence[Any], items: Items, numbers: dict[str, list[int]]
-) -> list[int]:
+def _numbers_of(text: str, given: Sequence[Any], items: Items, numbers: _Numbers) -> list[int]:
     """Find the items that were given; of several of one name, one after the other."""
     among = items if isinstance(items, range) else set(items)
+    quick = numbers.at_once(given)
+    if quick is not None:
+        is_all = len(among) == numbers.count
+        return quick if is_all else [one for one in quick if one in among]
     met: dict[str, int] = {}
     found: list[int] = []
     for one in given:
-        name = _plain(str(one))
-        if name not in numbers:
+        name, places = numbers.of(one)
+        if not places:
             raise CannotLookError(
                 f"{text} gives {shown(str(one))}, which is none of its items", fix=FIX
             )
-        those = [number for number in numbers[name] if number in among]
-        place = met.get(name, 0)
-        met[name] = place + 1
+        those = [number for number in places if number in among]
+        place = 0
+        if len(those) > 1:
+            place = met.get(name, 0)
+            met[name] = place + 1
         found += those[place % len(those) :][:1] if those else []
     return found

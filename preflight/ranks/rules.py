@@ -60,12 +60,15 @@ def sampler_dropping(items: Items, at: Place) -> Items:
     return items[at.rank : total : at.ranks]
 
 
-def shards_or_samples(items: Items, at: Place) -> Items:
-    """Divide shards as `datasets.distributed` does those of a stream.
+def shards_or_samples(items: Items, at: Place, times: int = 1) -> Items:
+    """Divide shards as `datasets.distributed` does those of a stream, maybe several times.
 
     Where the ranks do not divide their number, every rank reads all, and keeps every N-th sample.
+    What was divided before has as many ranks as there are pairs of both.
     """
-    return items if len(items) % at.ranks else strided(items, at)
+    ranks = at.ranks**times
+    rank = sum(at.rank * at.ranks**power for power in range(times))
+    return items if len(items) % ranks else items[rank::ranks]
 
 
 RULES: Mapping[str, Rule] = {

@@ -14,6 +14,9 @@ WORDS = (
 """What a split may be called, beside a function of the user's."""
 
 BY_WORKER = "split_by_worker"
+BY_SAMPLE = "datasets"
+"""What divides the samples of a stream where ranks do not divide the number of its shards."""
+
 PADDED = frozenset({"distributed-sampler", "accelerate-padded"})
 """Those that give some items twice on purpose, so that all ranks have as many."""
 

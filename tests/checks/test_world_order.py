@@ -70,8 +70,42 @@ def test_several_causes_are_told_one_by_one() -> None:
     assert len({one.fingerprint for one in found}) == 2
 
 
-def test_a_part_of_a_part_is_told_with_what_is_left_out() -> None:
-    (one,) = look(OtherItems("twice", 2, 4))
+@pytest.mark.parametrize(
+    ("cause", "others", "severity", "fix"),
+    [
+        ("twice", 48, Severity.ERROR, "Divide once"),
+        ("alike", 32, Severity.ERROR, "LOCAL_RANK"),
+        ("twice", 8, Severity.WARNING, "fill up"),
+    ],
+)
+def test_samples_of_no_rank_are_told_with_what_may_leave_them_out(
+    cause: str, others: int, severity: Severity, fix: str
+) -> None:
+    (one,) = look(OtherItems(cause, others, 64))
 
-    assert one.severity is Severity.ERROR
-    assert one.message.startswith("leaves out 2 of the 4 samples that its sampler gives rank 0")
+    assert one.severity is severity
+    assert one.message == f"leaves {others} of 64 samples to none of 4 ranks"
+    assert fix in (one.fix or "")
+    assert (one.why or "").startswith("Made for one rank alone, it has 64; made for 4, these have")
+
+
+@pytest.mark.parametrize(
+    ("name", "moved", "severity"),
+    [
+        ("train:make", 0, Severity.WARNING),
+        ("train:make", 30, Severity.NOTE),
+        ("train:make['val']", 0, Severity.NOTE),
+        ("train:test_loader", 0, Severity.NOTE),
+        ("train:latest", 0, Severity.WARNING),
+    ],
+)
+def test_streams_that_every_rank_reads_as_a_whole(
+    name: str, moved: int, severity: Severity
+) -> None:
+    facts = RankOrder(name=name, found=(OtherItems("shared", moved, 32),), ranks=4)
+
+    (one,) = ask("world-order", facts)
+
+    assert one.severity is severity
+    assert one.message.startswith("gives each of 4 ranks all of its 32 samples, in ")
+    assert "split_by_node" in (one.fix or "")

@@ -91,6 +91,18 @@ def test_every_rank_may_read_all_shards_of_a_stream_of_datasets() -> None:
 # --- damage ---------------------------------------------------------------------------------------
 
 
+def test_samples_that_no_rank_keeps_are_an_error_though_each_shard_is_read() -> None:
+    """Of shards whose number the ranks do not divide, and which were divided before."""
+    more = {"several": 6, "each": (6, 6, 6, 6), "by_samples": True, "kept": 0.25}
+    more |= {"nobody": 0, "bare_workers": 0}
+
+    (one,) = look(6, 4, "datasets", "datasets", part="data", **more)
+
+    assert one.severity is Severity.ERROR
+    assert one.message == "75% of the samples in 6 shards have no rank of 4"
+    assert "datasets, then datasets" in (one.why or "")
+
+
 def test_samples_of_a_cache_that_no_rank_has_are_an_error() -> None:
     (one,) = look(48, 4, "strided", "contiguous")
 

@@ -115,6 +115,26 @@ HEALTHY: dict[str, tuple[HostFacts, Job]] = {
         machine(4, environment=SBATCH | {"SLURM_NTASKS": "4"}),
         Job(),
     ),
+    "sbatch with so many tasks a machine": (
+        machine(4, environment=SBATCH | {"SLURM_NTASKS_PER_NODE": "4"}),
+        job(world_size=8, nodes=2),
+    ),
+    "sbatch with one task a machine, said so": (
+        machine(4, environment=SBATCH | {"SLURM_NTASKS_PER_NODE": "1"}),
+        job(world_size=8, nodes=2),
+    ),
+    "a variable that says as much": (
+        machine(8, environment={"NUM_PROCESSES": "8"}),
+        job(world_size=8),
+    ),
+    "a variable, and nobody says a number": (
+        machine(8, environment={"NUM_PROCESSES": "4"}),
+        Job(),
+    ),
+    "a script that says the number, and a variable of something else": (
+        machine(8, replace(TORCHRUN, processes=8), environment={"NUM_PROCESSES": "4"}),
+        job(world_size=8),
+    ),
     "torchrun's variable with words": (
         machine(4, environment={"PET_NPROC_PER_NODE": "gpu", "PET_NNODES": "1:2"}),
         job(world_size=8, nodes=2),
@@ -176,6 +196,27 @@ def test_a_script_that_hands_the_variable_over_is_taken_by_it() -> None:
     facts = machine(8, NUMBERED, accelerate=file_of(2), trainer=trainer(8))
 
     assert look(facts, job(gpus=8)) == []
+
+
+def test_slurm_starts_so_many_tasks_on_each_machine() -> None:
+    facts = machine(4, environment=SBATCH | {"SLURM_NTASKS_PER_NODE": "2"})
+
+    (one,) = look(facts, job(world_size=8, nodes=2))
+
+    assert one.at.name == "SLURM_NTASKS_PER_NODE x SLURM_NNODES"
+    assert one.message.startswith("is 4: srun starts so many, and world_size says 8 ranks")
+
+
+def test_a_variable_that_no_launcher_reads_is_a_note() -> None:
+    """Where a script hands it over, it is the script that says so."""
+    environment = {"NUM_PROCESSES": "4"}
+
+    (one,) = look(machine(8, environment=environment), job(world_size=8))
+    (other,) = look(machine(8, PLAIN, accelerate=file_of(8), environment=environment))
+
+    assert (one.at.name, one.severity) == ("NUM_PROCESSES", Severity.NOTE)
+    assert one.message.startswith("is 4, and world_size says 8")
+    assert "NUM_PROCESSES says 4, and is passed over" in other.message
 
 
 @pytest.mark.parametrize(("commands", "severity"), [((PLAIN,), "warning"), ((), "note")])
@@ -296,7 +337,7 @@ def test_accelerate_itself_takes_the_same_number(
     args = launch.launch_command_parser().parse_args([*flags, "train.py"])
     launch._validate_launch_command(args)
     said = accelerate_config({"HF_HOME": str(tmp_path)}, str(tmp_path), home=False)
-    facts = machine(0, *launch_commands(str(tmp_path)), accelerate=said)
+    facts = machine(0, *launch_commands(str(tmp_path), {}), accelerate=said)
     told = look(facts, job(world_size=7))
 
     assert said is not None

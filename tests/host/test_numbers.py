@@ -134,7 +134,7 @@ def test_launch_scripts_are_read(tmp_path: Path) -> None:
 
     (tmp_path / "ds.yaml").write_text("distributed_type: DEEPSPEED\nnum_processes: 2\n", "utf-8")
 
-    assert list(launch_commands(str(tmp_path))) == [
+    assert list(launch_commands(str(tmp_path), {})) == [
         LaunchCommand(file="a.sh", line=4, launcher="accelerate", number="${N}"),
         LaunchCommand(file="b.sbatch", line=1, launcher="torchrun", number="4", processes=4),
         LaunchCommand(file="b.sbatch", line=2, launcher="torchrun", number="8", processes=16),
@@ -143,3 +143,53 @@ def test_launch_scripts_are_read(tmp_path: Path) -> None:
             file="b.sbatch", line=4, launcher="accelerate", config="ds.yaml", processes=2
         ),
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "environment", "processes"),
+    [
+        ("accelerate launch --num_processes $NUM_PROCESSES t.py", {"NUM_PROCESSES": "8"}, 8),
+        ("accelerate launch --num_processes ${NUM_PROCESSES:-4} t.py", {"NUM_PROCESSES": "8"}, 8),
+        ("accelerate launch --num_processes ${NUM_PROCESSES:-4} t.py", {}, 4),
+        ("export GPUS=2\ntorchrun --nnodes $NODES --nproc_per_node=$GPUS t.py", {"NODES": "3"}, 6),
+        ("GPUS=${GPUS:-2}\ntorchrun --nproc_per_node='${GPUS}' t.py", {}, 2),
+        ("GPUS=${GPUS:-2}\ntorchrun --nproc_per_node=${GPUS} t.py", {"GPUS": "4"}, 4),
+        ("GPUS=2\ntorchrun --nproc_per_node=$GPUS t.py", {"GPUS": "4"}, 2),
+        ("GPUS=2\nGPUS=4\ntorchrun --nproc_per_node=$GPUS t.py", {}, None),
+        ("GPUS=$(nvidia-smi -L | wc -l)\ntorchrun --nproc_per_node=$GPUS t.py", {}, None),
+        ("GPUS=$#\ntorchrun --nproc_per_node=$GPUS t.py", {}, None),
+        ("torchrun --nproc_per_node=$GPUS t.py", {}, None),
+        ("torchrun --nproc_per_node=${GPUS%%,*} t.py", {"GPUS": "4"}, None),
+    ],
+)
+def test_a_variable_of_a_script_is_its_number(
+    tmp_path: Path, text: str, environment: dict[str, str], processes: int | None
+) -> None:
+    """Given by the script, or by its environment; nothing where that is not sure."""
+    (tmp_path / "run.sh").write_text(text + "\n", "utf-8")
+
+    (one,) = launch_commands(str(tmp_path), environment)
+
+    assert one.processes == processes
+
+
+def test_scripts_in_a_folder_for_them_are_read_where_there_are_no_others(tmp_path: Path) -> None:
+    for folder in ("scripts", "docs", "launch"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "train.sh").write_text("torchrun --nproc_per_node 4 t.py\n", "utf-8")
+
+    found = [one.file for one in launch_commands(str(tmp_path), {})]
+    (tmp_path / "run.sh").write_text("torchrun --nproc_per_node 8 t.py\n", "utf-8")
+    (one,) = launch_commands(str(tmp_path), {})
+
+    assert found == ["launch/train.sh", "scripts/train.sh"]
+    assert (one.file, one.processes) == ("run.sh", 8)
+
+
+def test_the_number_of_another_trainer_is_read(tmp_path: Path) -> None:
+    (tmp_path / "config.env").write_text("NUM_PROCESSES=8\nNUM_MACHINES=2\nNUM_X=3\n", "utf-8")
+
+    said = of_trainer({}, str(tmp_path))
+
+    assert said is not None
+    assert (said.name, said.processes, said.machines) == ("NUM_PROCESSES", 8, 2)

@@ -284,10 +284,98 @@ def prepared():
     return found
 
 
+def parts_of_parts():
+    """Loaders that are divided twice, and for each one that is divided once."""
+    import accelerate
+    import datasets
+    from datasets.distributed import split_dataset_by_node
+
+    datasets.disable_progress_bars()
+
+    def own(data):
+        return split_dataset_by_node(data, RANK, WORLD)
+
+    def prepare(loader, **how):
+        how = accelerate.DataLoaderConfiguration(**how)
+        return accelerate.Accelerator(dataloader_config=how).prepare(loader)
+
+    def rows(shards):
+        for shard in shards:
+            yield from ({"row": torch.tensor(shard * 4 + one)} for one in range(4))
+
+    def stream(number):
+        how = {"shards": list(range(number))}
+        return datasets.IterableDataset.from_generator(rows, gen_kwargs=how)
+
+    def loader(data, **more):
+        return DataLoader(data, batch_size=2, **more)
+
+    def places(names):
+        return loader(Named(names), sampler=DistributedSampler(names, WORLD, RANK))
+
+    table = datasets.Dataset.from_dict({"row": list(range(64))}).with_format("torch")
+    part = own(table)
+    sampler = DistributedSampler(part, WORLD, RANK)
+    return {
+        "table": loader(own(part)),
+        "sampler": loader(part, sampler=sampler),
+        "sampler prepared": prepare(places(NAMES)),
+        "prepared": prepare(loader(part)),
+        "dispatched": prepare(loader(part), dispatch_batches=True),
+        "shards": loader(own(own(stream(16)))),
+        "rows of shards": loader(own(own(stream(13)))),
+        "shards prepared": prepare(loader(own(stream(16))), dispatch_batches=False),
+        "shards dispatched": prepare(loader(own(stream(16)))),
+        "table once": loader(part),
+        "sampler once": loader(table, sampler=DistributedSampler(table, WORLD, RANK)),
+        "prepared once": prepare(loader(table)),
+        "dispatched once": prepare(loader(table), dispatch_batches=True),
+        "shards once": loader(own(stream(16))),
+        "rows of shards once": loader(own(stream(13))),
+        "shards prepared once": prepare(loader(stream(16)), dispatch_batches=False),
+        "shards dispatched once": prepare(loader(stream(16))),
+    }
+
+
+def shared():
+    """Streams of webdataset, each rank of which reads all shards, or its own."""
+    url = os.path.join(FOLDER, "train-{0..3}.tar")
+
+    def web(splitter=None, *, resampled=False, shuffle=0, epoch=0):
+        data = wds.WebDataset(
+            url, shardshuffle=False, nodesplitter=splitter, resampled=resampled, empty_check=False
+        )
+        data = data.shuffle(shuffle) if shuffle else data
+        data = data.with_epoch(epoch) if epoch else data
+        return wds.WebLoader(data, batch_size=None, num_workers=0)
+
+    return {
+        "all": web(),
+        "by a function": web(lambda shards: shards).batched(2),
+        "validation": web(),
+        "shuffled": web(shuffle=20),
+        "its own": web(wds.split_by_node),
+        "its own, shuffled": web(wds.split_by_node, shuffle=20),
+        "twice": web(lambda shards: wds.split_by_node(wds.split_by_node(shards))),
+        "drawn": web(resampled=True, epoch=9),
+    }
+
+
+def keys_of(batches):
+    found = []
+    for one in batches:
+        found += one["__key__"] if isinstance(one["__key__"], list) else [one["__key__"]]
+    return found
+
+
 def once():
     with open(os.path.join(FOLDER, "made.txt"), "a") as file:
         file.write(f"{os.getpid()} {RANK}\n")
     return DataLoader(Named(NAMES), batch_size=4)
+
+
+def size_of(batch):
+    return len(batch["row"] if isinstance(batch, dict) else batch)
 
 
 def run(rank, world, port, folder):
@@ -315,8 +403,10 @@ def run(rank, world, port, folder):
             if not all_here:
                 break
         found[name] = steps
+    samples = {name: sum(map(size_of, one)) for name, one in parts_of_parts().items()}
     with open(f"{folder}/{world}-{rank}.json", "w") as file:
-        json.dump(found, file)
+        keys = {name: keys_of(one) for name, one in shared().items()}
+        json.dump({"steps": found, "samples": samples, "keys": keys}, file)
     dist.barrier()
     dist.destroy_process_group()
 

@@ -133,8 +133,8 @@ def _listening(check: Any, met: list[Any]) -> Any:
 
 
 @pytest.fixture(scope="module")
-def real(job: Path) -> dict[int, list[dict[str, int]]]:
-    """Steps of each loader on each rank of groups of two and of four, until one stops."""
+def real(job: Path) -> dict[int, list[dict[str, Any]]]:
+    """Steps of loaders on each rank of two and of four, until one stops; samples of others."""
     if sys.platform != "linux":
         pytest.skip("ranks are forked of a process that has torch")
     with pytest.MonkeyPatch.context() as patch:
@@ -165,7 +165,7 @@ def test_loaders_that_ranks_divide_alike_are_left_alone(look: Callable[..., Seen
     assert seen.found("world-order") == {}
     assert seen.found("world-steps").keys() <= {*SHORT, "uneven"}
     assert {one.reason for one in seen.steps.values()} == {""}
-    assert [name for name, one in seen.orders.items() if one.reason] == ["shards to one end"]
+    assert {one.reason for one in seen.orders.values()} == {""}
     assert seen.orders["padded"].splits
     assert not seen.orders["all at random"].splits
 
@@ -196,16 +196,16 @@ def test_what_ranks_tell_each_other_is_not_judged(look: Callable[..., Seen]) -> 
 
 @pytest.mark.parametrize("world", [2, 4])
 def test_ranks_stop_where_real_ranks_do(
-    world: int, look: Callable[..., Seen], real: dict[int, list[dict[str, int]]]
+    world: int, look: Callable[..., Seen], real: dict[int, list[dict[str, Any]]]
 ) -> None:
     """Each goes on with the others, step by step, until one of them has no batch left."""
     seen = look("divided", world, ("world-steps",)).steps
 
-    assert seen.keys() == real[world][0].keys()
+    assert seen.keys() == real[world][0]["steps"].keys()
     for name, facts in seen.items():
         fewest = min(one.batches for one in facts.counts)
         for one in facts.counts:
-            steps = real[world][one.rank][name]
+            steps = real[world][one.rank]["steps"][name]
             assert steps == (fewest if one.batches == fewest else fewest + 1), (name, one)
 
 
@@ -262,6 +262,40 @@ def test_lists_that_differ_from_process_to_process_are_found(look: Callable[...,
         "order of a set": ("hash", "note"),
     }
     assert ".png in place of dog_" in found["set"].message
+
+
+@needs_accelerate
+@pytest.mark.skipif(importlib.util.find_spec("datasets") is None, reason="needs datasets")
+def test_what_is_of_no_rank_is_what_real_ranks_do_not_have(
+    look: Callable[..., Seen], real: dict[int, list[dict[str, Any]]]
+) -> None:
+    """Parts that are divided once more; those that are divided once are left alone."""
+    checks = ("world-order", "world-steps")
+    found = look("parts_of_parts", 4, checks, seeded=True).found("world-order")
+
+    assert {name for name in real[4][0]["samples"] if not name.endswith("once")} == {*found}
+    for name, one in found.items():
+        have = sum(each["samples"][name] for each in real[4])
+        assert one.severity.word == "error", name
+        assert one.evidence["compared"] - one.evidence["others"] == have, name
+
+
+def test_streams_that_every_rank_reads_as_a_whole_are_told(
+    look: Callable[..., Seen], real: dict[int, list[dict[str, Any]]]
+) -> None:
+    """As real ranks read them: one as good as the other, unless each in an order of its own."""
+    seen = look("shared", 2, seeded=True)
+    found = {name: one.severity.word for name, one in seen.found("world-order").items()}
+    first, last = (each["keys"] for each in real[2])
+    alike = {name for name in first if first[name] == last[name]}
+    as_a_whole = {name for name in first if {*first[name]} == {*last[name]}} - {"drawn"}
+
+    assert alike == {"all", "by a function", "validation"}
+    assert {name for name, word in found.items() if word == "warning"} == alike - {"validation"}
+    assert {name for name, word in found.items() if word == "note"} == {"validation", "shuffled"}
+    assert as_a_whole == alike | {"shuffled"}
+    assert {name for name, word in found.items() if word == "error"} == {"twice"}
+    assert "with replacement" in seen.orders["drawn"].reason
 
 
 def test_a_hash_seed_that_is_set_is_that_of_all_ranks(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -460,7 +494,7 @@ class Silent:
 )
 def test_a_rank_that_hangs_or_ends_is_the_reason(status: int | None, reason: str) -> None:
     its: Any = SimpleNamespace(options={"timeout": 0.05})
-    making = Making(1, items=True)
+    making = Making(1, compared=True)
     started: Any = {making: Silent(status)}
 
     (found,) = Rounds(its, ["it"], started, lambda: None).run([making])

@@ -200,8 +200,8 @@ def test_tensors_at_other_places_of_another_rank_are_a_list_of_its_own(
     [
         ([1, 2, 3], {}, "its samples have no names, and 3 of 900 were drawn and compared"),
         ([1, 2, 3, 4], {"drew_all": True}, ""),
-        ([5, 6, 7, 8], {"drew_all": True, "replicas": 2}, "each rank has other samples, without"),
-        ([5, 6, 7, 8], {"drew_all": True}, ""),  # which nothing divides again
+        ([5, 6, 7, 8], {"drew_all": True}, ""),
+        ([5, 6, 7, 8], {"drew_all": True, "replicas": 2}, ""),  # counted, and held against a whole
     ],
 )
 def test_of_samples_without_names_it_is_said_which_were_compared(

@@ -67,3 +67,23 @@ def test_a_seed_that_is_set_here_is_that_of_every_rank(
     names = [f"caption {number}" for number in range(25)]
 
     assert hash_seeds.by_processes(steps, names, options, ranks=4, shards=False) is None
+
+
+def test_another_process_divides_meanwhile(tmp_path: Path) -> None:
+    """One is enough where it gives the same; one that gives nothing says so when it is asked."""
+    (tmp_path / "splits.py").write_text(
+        SPLITS + "def split(items, rank, world_size):\n    return items[rank::world_size]\n",
+        encoding="utf-8",
+    )
+    options = {"root": str(tmp_path), "import_anyway": False, "timeout": 120}
+    names = [f"caption {number}" for number in range(25)]
+    steps, gone = (steps_of(f"{tmp_path / 'splits.py'}:{name}") for name in ("split", "dies"))
+    given = {"ranks": 4, "shards": False}
+
+    with (
+        hash_seeds.meanwhile(steps, names, options, **given) as answer,
+        hash_seeds.meanwhile(gone, names, options, **given) as none,
+    ):
+        assert answer() == [[*range(rank, 25, 4)] for rank in (0, 2, 3)]
+        with pytest.raises(CannotLookError, match="ended with 3"):
+            none()

@@ -12,9 +12,11 @@ from typing import Any
 import pytest
 
 import preflight
-from preflight.ranks.divide import Splitter
+from preflight.built.making import unsaid
+from preflight.ranks.divide import Splitter, tally
+from preflight.ranks.facts import NEARLY_ALL
 from preflight.ranks.hash_seeds import by_processes
-from preflight.ranks.real_splits import of_accelerate
+from preflight.ranks.real_splits import of_accelerate, splitter_of
 from preflight.ranks.rules import RULES, Place, shards_or_samples
 from preflight.settings.split import steps_of
 from preflight.values.names import first_of
@@ -79,7 +81,12 @@ def of_datasets(rank, world, count, rows):
         own = [one["row"] for one in split_dataset_by_node(table, rank, world)]
     except IndexError:
         own = "IndexError"
-    return own, [one["shard"] for one in split_dataset_by_node(stream, rank, world)]
+    once = split_dataset_by_node(stream, rank, world)
+    twice = split_dataset_by_node(once, rank, world)
+    sliced = {"shards": shards["shards"][rank::world] or shards["shards"][:1]}
+    sliced = datasets.IterableDataset.from_generator(read, gen_kwargs=sliced)
+    ways = (once, twice, split_dataset_by_node(sliced, rank, world))
+    return own, *([one["shard"] for one in way] for way in ways)
 
 def run(rank, folder, world, counts, workers):
     torch.set_num_threads(1)
@@ -228,12 +235,33 @@ def test_split_dataset_by_node_gives_what_is_told_of_tables_and_of_streams(
 ) -> None:
     """A table has to have a row for each rank; all read each shard where they do not divide it."""
     for (world, count, rank), found in seen.items():
-        rows, shards = found["datasets"]
+        rows, shards, _, _ = found["datasets"]
         at = Place(rank, world)
         assert own(("datasets",), count, at) == ([] if rows == "IndexError" else rows)
         assert own(("datasets",), count, at, datasets=shards_or_samples) == sorted({*shards})
         assert (rows == "IndexError") == (rank >= count), (world, count, rank)
         assert len(shards) == count * 4 / world
+
+
+@pytest.mark.skipif(importlib.util.find_spec("datasets") is None, reason="needs datasets")
+@pytest.mark.parametrize(
+    ("way", "words"), [(1, ("datasets",)), (2, ("datasets",) * 2), (3, ("strided", "datasets"))]
+)
+def test_what_ranks_keep_of_shards_together_is_what_is_told(
+    way: int, words: tuple[str, ...], seen: dict[tuple[int, int, int], dict[str, Any]]
+) -> None:
+    """Also of a stream that is divided twice, and of slices of shards: most of it is of nobody."""
+    for world, count in ((world, count) for world in WORLDS for count in COUNTS if count >= world):
+        names = [str(one) for one in range(count)]
+        splitter, _ = splitter_of(steps_of(words), names, {}, unsaid, shards=True)
+        told = tally(splitter, count, world, 1)
+        kept = [len(seen[world, count, rank]["datasets"][way]) for rank in range(world)]
+
+        assert abs(told.samples * 4 - sum(kept)) <= world, (world, count, kept)
+        if way == 1:
+            assert (told.world.kept, told.world.nobody) == (1.0, 0)
+        else:
+            assert told.world.kept < NEARLY_ALL or told.world.nobody
 
 
 @pytest.mark.skipif(importlib.util.find_spec("accelerate") is None, reason="needs accelerate")

@@ -1,0 +1,169 @@
+"""All ranks together have what one rank alone has, or some of it is of nobody."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from preflight.objects.facts import Definition
+from preflight.ranks.compare import order_of
+from preflight.ranks.epoch_items import told_of_epoch
+from preflight.ranks.made_facts import OtherItems
+from preflight.ranks.together import may_lack, nobodys
+
+ABOUT = {"even_batches": None, "is_webdataset": False, "batch_size": 2, "drop_last": False}
+
+
+def told(*keys: int, by: str = "place", **more: Any) -> dict[str, Any]:
+    """What a rank tells of a loader with these items."""
+    counts = {"batches": -(-len(keys) // 2), "samples": len(keys), "ended": True}
+    names = [f"{one}.png" for one in keys] if by == "name" else []
+    about = {**ABOUT, **more.pop("about", {})}
+    given = {"about": about, "workers": 0, "is_stream": False, "keys": [*keys], "by": by}
+    return {**given, **counts, "names": names, "length": len(keys), **more}
+
+
+def counted(number: int, **more: Any) -> dict[str, Any]:
+    return told(*range(number), **more)
+
+
+def left(parts: list[Any], whole: Any, ranks: int | None = None, fewer: int = 1) -> Any:
+    return nobodys(dict(enumerate(parts)), whole, ranks or len(parts), fewer)
+
+
+# --- healthy --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("parts", "whole"),
+    [
+        ([counted(16)] * 4, counted(64)),
+        ([counted(17)] * 4, counted(65)),  # padded
+        ([counted(16)] * 4, counted(67)),  # a sampler that drops
+        ([counted(16, about={"drop_last": True})] * 4, counted(72, about={"drop_last": True})),
+        ([counted(10)] * 4, counted(10)),  # of each part no more than ten
+        ([counted(64)] * 4, counted(64)),  # all of them on each rank
+        ([counted(1), counted(1), counted(1), counted(0)], counted(3)),  # more ranks than items
+        ([counted(0)] * 4, counted(0)),
+        ([counted(60)] * 4, counted(264)),  # what a bucket leaves over
+    ],
+)
+def test_parts_that_make_the_whole_leave_nothing(parts: list[Any], whole: Any) -> None:
+    assert left(parts, whole) is None
+
+
+def test_a_stream_may_leave_a_batch_of_each_worker_over() -> None:
+    """Those that it makes itself, of which the loader knows nothing."""
+    how = {"is_stream": True, "workers": 2, "about": {"batch_size": None}}
+    parts = [counted(16, batches=4, **how)] * 4
+
+    assert left(parts, counted(90, batches=23, **how)) is None
+    assert left(parts, counted(200, batches=50, **how)) == OtherItems("twice", 136, 200)
+
+
+def test_samples_that_each_rank_draws_by_itself_are_no_parts() -> None:
+    drawn = [told(*(one * step % 32 for one in range(8)), by="name") for step in (1, 3, 5, 7)]
+
+    assert left(drawn, told(*range(32), by="name")) is None
+
+
+def test_ranks_that_have_one_list_are_not_asked_for_more() -> None:
+    """No loader is made once more for one rank where two ranks have the same samples."""
+    assert not may_lack(told(1, 2, by="name"), told(1, 2, by="name"))
+    assert not may_lack(told(1, by="name"), {**told(2, by="name"), "reason": "it raises"})
+    assert not may_lack(told(1, by="name", ended=False), told(2, by="name"))
+    assert may_lack(told(1, by="name"), told(2, by="name"))
+    assert may_lack(told(by=""), told(by=""))
+
+
+# --- damage ---------------------------------------------------------------------------------------
+
+
+def test_a_part_of_a_part_is_counted_also_of_samples_without_names() -> None:
+    assert left([counted(4)] * 4, counted(64)) == OtherItems("twice", 48, 64)
+    assert left([counted(16)] * 2, counted(64)) == OtherItems("twice", 32, 64)
+
+
+def test_batches_are_counted_where_nobody_knows_their_samples() -> None:
+    parts = [counted(0, by="", batches=4, samples=None)] * 4
+
+    assert left(parts, counted(0, by="", batches=64, samples=None)) == OtherItems("twice", 48, 64)
+
+
+def test_of_many_ranks_those_that_were_made_are_enough_where_they_are_even() -> None:
+    """And for the whole those of an eighth of them, which takes no more memory than they have."""
+    made = [counted(4), counted(4), counted(3)]
+
+    assert left(made, counted(256), ranks=64, fewer=8) == OtherItems("twice", 1_792, 2_048, ranks=8)
+    assert left(made, counted(32), ranks=64, fewer=8) is None
+    assert left([counted(4), counted(90)], counted(2_048), ranks=64, fewer=8) == ""
+
+
+def test_what_rank_0_hands_out_is_all_that_there_is() -> None:
+    """As accelerate's dispatcher, on whatever part it reads."""
+    here = counted(16, handed_out=True)
+
+    assert may_lack(here, {"handed_out": True})
+    assert left([here, {"handed_out": True}], counted(32)) == OtherItems("twice", 16, 32)
+    assert left([here, {"handed_out": True}], counted(16)) is None
+    assert left([here] * 2, counted(16), ranks=64, fewer=8) is None
+
+
+def test_parts_that_are_the_same_on_several_ranks_leave_the_others_to_nobody() -> None:
+    """Ranks 0 and 2 of two nodes, where LOCAL_RANK divides."""
+    parts = [told(*range(rank % 2, 32, 4), by="name") for rank in range(4)]
+
+    found = left(parts, told(*range(32), by="name"))
+
+    assert found == OtherItems("alike", 16, 32, before="2.png")
+
+
+# --- nobody knows ---------------------------------------------------------------------------------
+
+
+def test_a_whole_that_cannot_be_made_is_the_reason() -> None:
+    assert left([counted(4)] * 2, {"reason": "it raises"}) == "made for one rank alone: it raises"
+    assert "does not end" in left([counted(4)] * 2, counted(8, ended=False))
+
+
+def test_a_whole_that_does_not_end_is_enough_where_it_has_more_already() -> None:
+    assert left([counted(4)] * 2, counted(30, ended=False)) == OtherItems("twice", 22, 30)
+
+
+# --- as libraries make them -----------------------------------------------------------------------
+
+RANKS = 4
+NAMES = [f"{number:02}.png" for number in range(16)]
+
+
+def _prepared(rank: int, replicas: int | None, ranks: int = RANKS) -> dict[str, Any]:
+    """What a rank tells of it, as `prepare` makes it of a loader with such a sampler."""
+    shards = pytest.importorskip("accelerate.data_loader")
+    from torch.utils.data import BatchSampler, DataLoader, DistributedSampler, SequentialSampler
+
+    sampler: Any = SequentialSampler(NAMES)
+    if replicas is not None:
+        place = rank % replicas
+        sampler = DistributedSampler(NAMES, replicas, place)  # type: ignore[arg-type, var-annotated]
+    batches = shards.BatchSamplerShard(BatchSampler(sampler, 2, drop_last=False), ranks, rank)
+    loader = DataLoader(NAMES, batch_sampler=batches)  # type: ignore[arg-type, var-annotated]
+    return told_of_epoch(loader, lambda: None, draws=rank in (0, RANKS - 1))
+
+
+@pytest.mark.parametrize(
+    ("replicas", "lost"),
+    [(None, ()), (1, ()), (RANKS, (OtherItems("twice", 8, 16),))],
+    ids=["no other", "of one rank", "of all ranks"],
+)
+def test_samples_of_a_part_of_a_part_are_counted(
+    replicas: int | None, lost: tuple[OtherItems, ...]
+) -> None:
+    """Four real ranks had 8 of the 16."""
+    tellings = {rank: _prepared(rank, replicas) for rank in range(RANKS)}
+    whole = _prepared(0, None if replicas is None else 1, ranks=1)
+    both = tellings[0], tellings[RANKS - 1]
+
+    found = nobodys(tellings, whole, RANKS, 1)
+
+    assert order_of("it", Definition(), (RANKS, 1), both, {}, found).found == lost
