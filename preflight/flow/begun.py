@@ -26,7 +26,7 @@ class _Pipeline:
     """Why its first epoch was not drawn to its end, where it was to be."""
 
 
-_NO_MORE = "no batch came any more when the script was at its end"
+_NO_MORE = "no batch came any more"
 
 
 class Flows:

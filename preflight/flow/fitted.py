@@ -75,10 +75,8 @@ class Fitted:
     def may_swallow(self) -> bool:
         """Whether a handler, or a function that catches errors, stands in what has begun by now."""
         parts = (self.about, *self.counts()["later"])
-        stages = (one for part in parts for one in part["stages"])
-        return any(one["catches"] for one in parts) or any(
-            one.get("handler_name") for one in stages
-        )
+        handlers = (one.get("handler_name") for part in parts for one in part["stages"])
+        return any(one["catches"] for one in parts) or any(handlers)
 
     def hurry(self) -> None:
         """Have handlers wait no more for each error."""

@@ -176,22 +176,24 @@ class _Traced:
 
 # --- workers that are not forked ------------------------------------------------------------------
 
-# A worker may have a module of the job's that is called as ours is: then nothing is counted there.
+# A worker may have a module of the job's that is called as ours is: each finds its own.
 _THERE = """
 def begin(worker):
     import sys
+    ours = lambda: [one for one in sys.modules if one.partition(".")[0] == "preflight"]
+    theirs = {one: sys.modules.pop(one) for one in ours()}
     sys.path.insert(0, home)
     try:
         from preflight.flow.later import Later, Where
         from preflight.objects.facts import Definition
-    except ImportError:
-        pass
-    else:
         where, root, made = given
         Later.is_likely(root)
         Later(Where(*where), root, Definition(**made)).begin()
     finally:
         sys.path.remove(home)
+        for one in ours():
+            del sys.modules[one]
+        sys.modules.update(theirs)
     return None if then is None else then(worker)
 """
 

@@ -31,6 +31,12 @@ def number(sample):
     return torch.tensor([float(sample["txt"])])
 
 
+def of_own(sample):
+    import preflight.own
+
+    return number({"txt": preflight.own.text_of(sample)})
+
+
 def one(sample):
     return torch.ones(1)
 
@@ -53,6 +59,19 @@ class Late(IterableDataset):
     def __iter__(self):
         for each in SHARDS:
             yield from pipeline(self.work, urls=[each])
+
+
+class Named(Late):
+    # Has a module that is called as ours is, of which its worker knows before, or after.
+
+    def __init__(self, early):
+        super().__init__(of_own)
+        self.early = early
+
+    def __setstate__(self, state):
+        self.__dict__.update(state)
+        if self.early:
+            import preflight.own
 
 
 class Lenient(IterableDataset):
@@ -95,6 +114,8 @@ BAD = (
     "train(iter(DataLoader(Late(number), 5)))",
     "train(iter(DataLoader(Late(number), 5, num_workers=1)))",
     "train(iter(DataLoader(Lenient(50), 5)))",
+    "train(iter(DataLoader(Named(True), 5, num_workers=1, multiprocessing_context='spawn')))",
+    "train(iter(DataLoader(Named(False), 5, num_workers=1, multiprocessing_context='spawn')))",
     "train(iter(DataLoader(pipeline(number), 5)), 1)",
     "train(iter(DataLoader(Late(number), 5)), 1)",
 )
@@ -107,6 +128,10 @@ def _folder(path: Path, *lines: str) -> Path:
     for shard, (first, many, text) in enumerate(((0, 50, b"1"), (50, 100, b"x"), (150, 100, b"x"))):
         samples = ((f"{number:05}.txt", text) for number in range(first, first + many))
         (path / "data" / f"{shard}.tar").write_bytes(tarred(samples))
+    (path / "preflight").mkdir()
+    (path / "preflight" / "__init__.py").touch()
+    own = "def text_of(sample):\n    return sample['txt']\n"
+    (path / "preflight" / "own.py").write_text(own, encoding="utf-8")
     text = HEAD + textwrap.indent("\n".join(lines), "    ")
     guard = 'if __name__ == "__main__":\n    main()\n'
     (path / "train.py").write_text(f"{text}\n\n\n{guard}", encoding="utf-8")
