@@ -75,7 +75,7 @@ class Page:
         size = 8 * (2 * stages + 2 * MOST)
         handle, self._path = tempfile.mkstemp(".counts", f"{os.getpid()}-", folder)
         with open(handle, "r+b") as file:
-            file.write(bytes(size))  # where there is no room for it, this raises; a hole kills later
+            file.write(bytes(size))  # raises where there is no room; a hole kills later
             file.flush()
             self.slots = memoryview(mmap.mmap(file.fileno(), size)).cast("Q")
         self._stages = stages
