@@ -58,6 +58,7 @@ class Log:
         self._steps = 0
         self._is_noted = False
         self._first_saved: int | None = None
+        self._has_kept = False
         self._within = threading.local()
         watch.on_stop.append(self.read_back)
         if watch.layer is not None:
@@ -79,6 +80,7 @@ class Log:
         """Note where the first step begins, and the first one after each save."""
         if not self._is_noted:
             self._is_noted = True
+            self._keep_all()
             self._write(
                 Moment(
                     what=STEP,
@@ -91,6 +93,14 @@ class Log:
         elif self._steps == 1 or self._averages.is_open:
             self._look()
         self._steps += 1
+
+    def _keep_all(self) -> None:
+        """Keep what lies there behind the first save: a resume begins as after a crash there."""
+        layer = self.watch.layer
+        if self._first_saved and not self._has_kept and layer is not None and self.watch.is_here:
+            self._has_kept = True
+            if not self.watch.options.get("resuming"):
+                layer.keep_all()
 
     def _look(self) -> tuple[Average, ...]:
         watch = self.watch
