@@ -16,6 +16,7 @@ from preflight.scripts.elsewhere import lay_over_disk
 from preflight.scripts.facts import Ended, Raised
 from preflight.scripts.failing import has_failed, tell_failure
 from preflight.scripts.points import Point, Points
+from preflight.scripts.saving.commands import lack_of_place
 from preflight.scripts.stacks import write_when_asked
 from preflight.scripts.surroundings.as_main import main_module
 from preflight.scripts.surroundings.standard_input import keep_what_is_read
@@ -30,7 +31,7 @@ from preflight.values.wire import to_brief
 SUBJECTS = (
     *("met.loaders", "met.modes", "met.copies", "cpu_instead"),
     *("met.steps", "met.trainers", "met.parallel", "met.evaluated", "saving.points", "saving.hub"),
-    *("saving.trackers", "tracebacks"),
+    *("saving.trackers", "saving.commands", "tracebacks"),
 )
 """Modules of this folder whose `POINTS` are wrapped."""
 
@@ -169,7 +170,8 @@ def raised(error: BaseException, watch: Watch, *, thread: str = "") -> Raised:
         while_at=watch.while_at,
         thread=thread,
         lacks=lacking(error, (watch.root, os.getcwd(), watch.folder))
-        or (lack_of(error) if watch.stood_in else None),
+        or (lack_of(error) if watch.stood_in else None)
+        or lack_of_place(error),
         told_by=watch.blamed.get(id(error), ""),
     )
 
