@@ -16,7 +16,6 @@ from preflight.scripts.elsewhere import lay_over_disk
 from preflight.scripts.facts import Ended, Raised
 from preflight.scripts.failing import has_failed, tell_failure
 from preflight.scripts.points import Point, Points
-from preflight.scripts.saving.commands import lack_of_place
 from preflight.scripts.stacks import write_when_asked
 from preflight.scripts.surroundings.as_main import main_module
 from preflight.scripts.surroundings.standard_input import keep_what_is_read
@@ -171,7 +170,7 @@ def raised(error: BaseException, watch: Watch, *, thread: str = "") -> Raised:
         thread=thread,
         lacks=lacking(error, (watch.root, os.getcwd(), watch.folder))
         or (lack_of(error) if watch.stood_in else None)
-        or lack_of_place(error),
+        or next(filter(None, (lack(error) for lack in watch.lacks)), None),
         told_by=watch.blamed.get(id(error), ""),
     )
 

@@ -18,6 +18,8 @@ _GIVEN: list[object] = []
 
 
 def _popen(original: Callable[..., None], watch: Watch) -> Callable[..., None]:
+    watch.lacks.append(_lack_of_place)
+
     @functools.wraps(original)
     def start(process: Any, args: Any, *more: Any, **named: Any) -> None:
         layer, folder = watch.layer, named.get("cwd")
@@ -64,7 +66,7 @@ def _system(original: Callable[[Any], int], watch: Watch) -> Callable[[Any], int
     return system
 
 
-def lack_of_place(error: BaseException) -> Lack | None:
+def _lack_of_place(error: BaseException) -> Lack | None:
     """Say that a program has failed which may have missed what was written apart from the job."""
     is_of_one = isinstance(error, subprocess.SubprocessError)
     if is_of_one and any(getattr(error, "cmd", None) == one for one in _GIVEN):
