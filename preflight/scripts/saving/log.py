@@ -29,6 +29,9 @@ MOMENTS = "moments.jsonl"
 ALONE, TOGETHER = "alone", "together"
 """How a script goes on: by one process, or by ranks, of which none can be stopped alone."""
 
+OF_LIGHTNING = "Trainer.save_checkpoint"
+"""Saves all that a resume takes in one file."""
+
 # Errors of a disk that is full: it is ours that was written to, and not the job's.
 _FULL = (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC))
 
@@ -161,7 +164,7 @@ class Log:
             averages=self._look() if self._steps else (),
             path=own,
             at=at,
-            holds_state=holds,
+            holds_state=holds or writer == OF_LIGHTNING,
             is_folder=bool(own) and os.path.isdir(own),
             counts=counts,
         )
