@@ -2,9 +2,11 @@
 
 What it finds
     What goes into a pipeline of webdataset against what comes out of it, counted while a loader is
-    drawn from and run past its end, or while a script runs it up to its first batch: behind each
-    of its stages, and in each exception handler; of pipelines that are made by then, too, in an
-    `__iter__`, a generator, or a worker, and while the loader itself is made.
+    drawn from and run past its end: behind each of its stages, and in each exception handler; of
+    pipelines that are made by then, too, in an `__iter__`, a generator, or a worker, and while the
+    loader itself is made. In a script, where one of these may swallow an error, the first epoch is
+    drawn to its end behind the batches that the script is given, for 3 s, or else a quarter of
+    `--budget`; the page says where that was not enough.
     Found are samples that are dropped by a handler that goes on (`warn_and_continue`, or one of
     your own), a stream that a handler ends, shards that a reader leaves out, and errors that your
     own functions catch and go on behind: a stage, a `map` that gives None, a data set around the

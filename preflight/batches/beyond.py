@@ -22,10 +22,10 @@ from preflight.values.wire import from_wire
 _POLL = 0.02
 
 # Of a pass, by default, and what part of its budget is spent on it.
-_SECONDS, _PART = 60.0, 0.25
+_SECONDS, PART = 60.0, 0.25
 
 # Of a pass over a stream without a length, which may have no end, where no budget is given.
-_BLINDLY = 3.0
+BLINDLY = 3.0
 
 _TOO_LONG = "to run it past its end is likely to take more than {:g} s, a quarter of the budget"
 _LOST = "the process that draws from it was lost"
@@ -54,14 +54,14 @@ class Wanted(NamedTuple):
     @property
     def seconds(self) -> float:
         """How long a loader may be run."""
-        seconds = (self.budget or _SECONDS) * _PART
+        seconds = (self.budget or _SECONDS) * PART
         left = seconds if self.until is None else self.until - time.monotonic()
         return max(0.0, min(seconds, left))
 
     @property
     def blindly(self) -> float:
         """How long one may be run of which nobody knows whether it ends."""
-        return self.seconds if self.budget is not None else min(_BLINDLY, self.seconds)
+        return self.seconds if self.budget is not None else min(BLINDLY, self.seconds)
 
 
 def further(anew: Anew, first: Mapping[str, FirstBatches], wanted: Wanted) -> list[Further]:

@@ -12,7 +12,7 @@ from preflight.batches.pass_facts import Further, RandomDraws, WholePass
 from preflight.batches.taken import taken_for
 from preflight.findings.finding import Location
 from preflight.findings.looks import Failed, Left, Look, Looked
-from preflight.flow.defer import MISSING, both_told, starves
+from preflight.flow.defer import MISSING, both_told, has_had_all, starves
 from preflight.flow.facts import Flow
 from preflight.host.facts import HostFacts
 from preflight.kinds.gather import Gather, Run
@@ -146,12 +146,19 @@ class Batches(Gather):
                 told_by = "loader-end"
             facts = replace(first, told_by=told_by, taken_for=taken, on_the_way=way)
             yield Looked(facts=facts, target=target)
+        yield from self._of_scripts()
+        if self._live:
+            yield Left(reason=NOT_ANEW, kinds=FACTS, count=self._live)
+
+    def _of_scripts(self) -> Iterator[Look]:
+        """Give what scripts have counted, and say where that is not all."""
         for target, flow in self._in_scripts:
             survival = self._survivals.get((target, flow.name))
             opening = bool(self._gone.get((target, flow.name)))
             yield Looked(facts=both_told(flow, survival, opening=opening), target=target)
-        if self._live:
-            yield Left(reason=NOT_ANEW, kinds=FACTS, count=self._live)
+            if flow.why and not has_had_all(flow, survival):
+                reason = f"not all that goes through {flow.name} was counted: {flow.why}"
+                yield Left(reason=reason, kinds=(Flow,), noun="pipeline")
 
     def remarks(self) -> Iterator[str]:
         """Say which batches are shown, where that was asked for, and why others are not."""

@@ -7,9 +7,10 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 
-from preflight.batches.facts import Drawn
+from preflight.batches.facts import CountedInScript, Drawn
 from preflight.batches.pass_facts import Further
 from preflight.findings.looks import Left, Look, Looked
+from preflight.flow.defer import has_had_all
 from preflight.flow.facts import Flow
 from preflight.kinds.gather import Gather, Run
 from preflight.kinds.kind import Kind
@@ -22,9 +23,6 @@ from preflight.shards.facts import Field, ShardFacts
 from preflight.sources.facts import SourceFacts
 from preflight.targets.targets import Built, Loader, Shard, Source
 from preflight.values.addresses import plain_path
-
-_UNLIKELY = 0.01
-"""How many shards may be left, as is to be expected, of which it is said that all were drawn."""
 
 
 class Survivals(Gather):
@@ -52,7 +50,7 @@ class Survivals(Gather):
             path = os.path.abspath(os.path.join(self.run.job.root, target.path))
             self._came[path] = came(facts)
             self._fields[path] = facts.fields.fields
-        elif isinstance(facts, (Drawn, Further)) and facts.flow:
+        elif isinstance(facts, (CountedInScript, Drawn, Further)) and facts.flow:
             self._flows.append(facts.flow)
 
     def finish(self) -> Iterator[Look]:
@@ -70,10 +68,10 @@ class Survivals(Gather):
             if found.looked_at or not reads.guess:
                 # What a source seems to say is no look at a loader.
                 yield Looked(facts=found, target=None if reads.guess else target)
-            run = (one for one in self._flows if one.name == reads.name)
-            if not (reads.guess or any(_has_had_all(one, found) for one in run)):
+            run = [one for one in self._flows if one.name == reads.name]
+            if not (reads.guess or any(has_had_all(one, found) for one in run)):
                 yield from self._undecoded(reads)
-            if not (reads.shards or reads.guess):
+            if not (reads.shards or reads.guess or any(one.ended == "over" for one in run)):
                 reason = f"which shards {reads.name} reads is known in the run only"
                 yield Left(reason=reason, kinds=(Survival,), noun="pipeline")
             if found.unread and not reads.guess:
@@ -121,18 +119,6 @@ class Survivals(Gather):
         seen = [self._came[one] for one in reads.shards if one in self._came]
         there = {name for one in seen for arrived in one.arrived for name in arrived.fields}
         return not asked or not there or not asked.isdisjoint(there)
-
-
-def _has_had_all(flow: Flow, found: Survival) -> bool:
-    """Whether a loader was run until it had decoded all of its shards by itself.
-
-    Of shards that are drawn with replacement, so many that none is likely to be left.
-    """
-    shards = found.looked_at
-    if flow.ended == "over" or not (flow.resampled and found.samples):
-        return flow.ended == "over"
-    drawn = flow.came_out * shards / found.samples - max(1, flow.num_workers)
-    return drawn > 0 and shards * (1 - 1 / shards) ** drawn < _UNLIKELY
 
 
 def came(facts: ShardFacts) -> Came:

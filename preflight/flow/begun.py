@@ -22,6 +22,11 @@ class _Pipeline:
     begun: float
     at: str = ""
     batches: int = 0
+    why: str = ""
+    """Why its first epoch was not drawn to its end, where it was to be."""
+
+
+_NO_MORE = "no batch came any more"
 
 
 class Flows:
@@ -38,7 +43,9 @@ class Flows:
             self._by_folder[about["folder"]] = one
         elif "counted" in line:
             one = self._by_folder[line["counted"]]
-            one.at, one.batches = line["is_at"], line["batches"]
+            one.at, one.batches, one.why = line["is_at"], line["batches"], line["why"]
+        elif "counting" in line:
+            self._by_folder[line["counting"]].why = _NO_MORE
 
     def starve(self, seconds: float, root: str) -> bool:
         """Whether one of them has swallowed errors for so long, and no batch came of it."""
@@ -47,6 +54,11 @@ class Flows:
             not one.at and now - one.begun > seconds and starves(_flow(one, "stuck", root))
             for one in self._by_folder.values()
         )
+
+    @property
+    def is_counting(self) -> bool:
+        """Whether one of them is drawn from for the sake of what it counts."""
+        return any(one.why == _NO_MORE for one in self._by_folder.values())
 
     def of_all(self, ended: str, root: str) -> Iterator[Flow]:
         """Say what went through each, by how the script ended."""
@@ -60,6 +72,6 @@ class Flows:
 
 def _flow(one: _Pipeline, ended: str, root: str) -> Flow:
     about, name, workers = one.about, one.about["name"], one.about["num_workers"]
-    how = {"ended": ended, "batches": one.batches, "num_workers": workers}
+    how = {"ended": ended, "batches": one.batches, "num_workers": workers, "why": one.why}
     flow = flow_of(name, Definition(), about, counts_of(about), root, **how)
     return flow or Flow(name=name)

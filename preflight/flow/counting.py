@@ -47,11 +47,11 @@ class Tally(_Sent):
     """Where the processes of one run count: a file of numbers for each, and one of reasons."""
 
     def __init__(
-        self, folder: str, stages: int, bases: tuple[str, ...], *, waits: bool = False
+        self, folder: str, stages: int, bases: tuple[str, ...], *, waits: str = ""
     ) -> None:
         self.given = (folder, stages, bases)
         self.waits = waits
-        """Whether handlers that wait for each error do so."""
+        """Handlers that wait for each error do so until this file is there; empty: none does."""
 
     def page(self) -> Page | None:
         """Give the page of this process; None where it cannot have one."""
@@ -75,7 +75,8 @@ class Page:
         size = 8 * (2 * stages + 2 * MOST)
         handle, self._path = tempfile.mkstemp(".counts", f"{os.getpid()}-", folder)
         with open(handle, "r+b") as file:
-            file.truncate(size)
+            file.write(bytes(size))  # raises where there is no room; a hole kills later
+            file.flush()
             self.slots = memoryview(mmap.mmap(file.fileno(), size)).cast("Q")
         self._stages = stages
         self._bases = bases
@@ -181,7 +182,7 @@ class Handler(_Sent):
         handler = self.handler
         name = getattr(handler, "__name__", "") if type(handler) is type(_text) else ""
         is_known = name in _WAITING and handler.__module__ == "webdataset.handlers"
-        if is_known and not self.tally.waits:
+        if is_known and (not self.tally.waits or os.path.exists(self.tally.waits)):
             goes_on: Any = _WAITING[name]
         else:
             goes_on = handler(error, *more, **named)

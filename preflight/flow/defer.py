@@ -15,6 +15,9 @@ LITTLE = 0.5
 # What the files show of a stage is what was swallowed there, where it is no less than this part.
 _MOST_OF_IT = 0.5
 
+_UNLIKELY = 0.01
+"""How many shards may be left, as is to be expected, of which it is said that all were drawn."""
+
 _READS = frozenset({"open", "expand", "group"})
 
 
@@ -64,6 +67,18 @@ def starves(flow: Flow) -> str:
     ):
         return ""
     return STARVED if untold(flow) else losses[0].stage.told_by
+
+
+def has_had_all(flow: Flow, survival: Survival | None) -> bool:
+    """Whether a loader was run until it had decoded all of its shards by itself.
+
+    Of shards that are drawn with replacement, so many that none is likely to be left.
+    """
+    if flow.ended == "over" or survival is None or not flow.resampled:
+        return flow.ended == "over"
+    shards = survival.looked_at + survival.unread
+    drawn = flow.shards - max(1, flow.num_workers)  # each is still at its last one
+    return drawn > 0 and shards * (1 - 1 / shards) ** drawn < _UNLIKELY
 
 
 def untold(flow: Flow) -> tuple[Lost, ...]:

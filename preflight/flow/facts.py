@@ -90,6 +90,9 @@ class Flow:
     ended: str = "cut"
     """`over`: an epoch was run to its end; else how that ended, or that it was cut."""
 
+    why: str = ""
+    """Of one that a script runs: why its epoch was not drawn to its end, where it was to be."""
+
     waited: float | None = None
     """Seconds without a batch, at the end of which it was given up."""
 

@@ -35,21 +35,56 @@ class Fitted:
     _undo: list[Undo]
     _trace: object
     _later: Later | None
+    _tracer: Any = None
+    """What traces functions of the job's while more is drawn."""
 
     def counts(self) -> dict[str, Any]:
         """Say what has been counted by now."""
         return read(self.about)
 
-    def undo(self) -> None:
-        """Give the pipelines their own stages back; what runs already goes on counting."""
+    @contextmanager
+    def drawing(self) -> Iterator[None]:
+        """Have what begins within count, too, and what is traced be traced there alone."""
+        if self._later is not None:
+            self._later.begin()
+        if self._tracer is not None and sys.gettrace() is None:
+            sys.settrace(self._tracer)
+        try:
+            yield
+        finally:
+            self._rest()
+
+    def _rest(self) -> None:
+        tracer = sys.gettrace()
+        traces = getattr(tracer, "__self__", None)
+        if traces is not None and (
+            traces is self._trace or (self._later is not None and traces is self._later.traced)
+        ):
+            self._tracer = tracer
+            sys.settrace(None)
         if self._later is not None:
             self._later.end()
+
+    def undo(self) -> None:
+        """Give the pipelines their own stages back; what runs already goes on counting."""
+        self._rest()
         for parts, name, own in reversed(self._undo):
             parts[name] = own
-        tracer = sys.gettrace()
-        if tracer is not None and getattr(tracer, "__self__", None) is self._trace:
-            sys.settrace(None)
 
+    @property
+    def may_swallow(self) -> bool:
+        """Whether a handler, or a function that catches errors, stands in what has begun by now."""
+        parts = (self.about, *self.counts()["later"])
+        handlers = (one.get("handler_name") for part in parts for one in part["stages"])
+        return any(one["catches"] for one in parts) or any(handlers)
+
+    def hurry(self) -> None:
+        """Have handlers wait no more for each error."""
+        with open(os.path.join(self.about["folder"], _HURRIES), "wb"):
+            pass
+
+
+_HURRIES = "hurries"
 
 _MADE_IN: list[str] = []
 """Where pipelines have counted while a loader was made: told with the next one that counts."""
@@ -122,6 +157,7 @@ def _fitted(
         "stages": to_wire(fitting.stages),
         "resampled": resamples(own_attributes(loader)),
         "made_in": _MADE_IN[:],
+        "catches": stream is not None or bool(fitting.functions),
     }
     _MADE_IN.clear()
     return Fitted(about, undo, swallows, later)
@@ -130,7 +166,8 @@ def _fitted(
 def _where(root: str, scratch: str | None = None) -> Where:
     places = (os.path.abspath(one) + os.sep for one in (root, os.curdir))
     folder = tempfile.mkdtemp(dir=scratch or _folder())
-    return Where(folder, tuple(dict.fromkeys(places)), waits=scratch is not None)
+    waits = "" if scratch is None else os.path.join(folder, _HURRIES)
+    return Where(folder, tuple(dict.fromkeys(places)), waits=waits)
 
 
 def _folder() -> str | None:

@@ -38,7 +38,8 @@ class Where(NamedTuple):
 
     folder: str
     bases: tuple[str, ...]
-    waits: bool
+    waits: str
+    """As of a `Tally`."""
 
     def tally(self, stages: int) -> Tally:
         """Give what counts in so many stages."""
@@ -51,7 +52,7 @@ class Later:
     def __init__(self, where: Where, root: str, made: Definition) -> None:
         self.given = (where, root, made)
         self._lines = Lines(made, root, lambda: own_sources(root))
-        self._traced = _Traced()
+        self.traced = _Traced()
 
     @staticmethod
     def is_likely(root: str) -> bool:
@@ -69,12 +70,13 @@ class Later:
             begins: Any = kind.__dict__.get("iterator1")
             if begins is not None and not hasattr(begins, "of_later"):
                 kind.iterator1 = _counting(begins)  # type: ignore[attr-defined]
+        self.end()
         _ACTIVE.append(self)
 
     def end(self) -> None:
         """Leave pipelines alone that begin from now on."""
-        _ACTIVE.remove(self)
-        self._traced.end()
+        _ACTIVE[:] = [one for one in _ACTIVE if one is not self]
+        self.traced.end()
 
     def fit(self, pipeline: object) -> None:
         """Have a pipeline count that is about to begin."""
@@ -86,7 +88,11 @@ class Later:
         fitting.walk(pipeline, 0)
         if not fitting.found:
             return
-        told = {"stages": to_wire(fitting.stages), "resampled": resamples(parts)}
+        told = {
+            "stages": to_wire(fitting.stages),
+            "resampled": resamples(parts),
+            "catches": bool(fitting.functions),
+        }
         folder = _folder_of(where.folder, told)
         if folder is None:
             return
@@ -94,7 +100,7 @@ class Later:
         for _ in fitting.put(tally, None):
             pass
         if fitting.functions:
-            self._traced.begin(Swallows(tally, fitting.functions, ()))
+            self.traced.begin(Swallows(tally, fitting.functions, ()))
 
 
 def _names_it(file: str) -> bool:
@@ -170,22 +176,24 @@ class _Traced:
 
 # --- workers that are not forked ------------------------------------------------------------------
 
-# A worker may have a module of the job's that is called as ours is: then nothing is counted there.
+# A worker may have a module of the job's that is called as ours is: each finds its own.
 _THERE = """
 def begin(worker):
     import sys
+    ours = lambda: [one for one in sys.modules if one.partition(".")[0] == "preflight"]
+    theirs = {one: sys.modules.pop(one) for one in ours()}
     sys.path.insert(0, home)
     try:
         from preflight.flow.later import Later, Where
         from preflight.objects.facts import Definition
-    except ImportError:
-        pass
-    else:
         where, root, made = given
         Later.is_likely(root)
         Later(Where(*where), root, Definition(*made)).begin()
     finally:
         sys.path.remove(home)
+        for one in ours():
+            del sys.modules[one]
+        sys.modules.update(theirs)
     return None if then is None else then(worker)
 """
 

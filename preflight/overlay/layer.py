@@ -6,7 +6,7 @@ import errno
 import json
 import os
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 
 from preflight.overlay import on_disk
 from preflight.overlay.on_disk import AnyPath
@@ -37,7 +37,9 @@ class Layer:
         self._removed = os.path.join(self._home, "removed.txt")
         self._always = tuple(os.path.abspath(one) for one in always)
         self._never = not_laid_over() if never is None else never
+        self._stood = os.path.join(self._home, "stood.json")
         self._keeping: set[str] = set()
+        self._standing: set[str] = set()
         self.on_move: Callable[[str, str], None] | None = None
         """Told of what is moved, from where and to where."""
 
@@ -230,6 +232,26 @@ class Layer:
         if (own := self.own(path)) is not None:
             self._keeping.add(own)
 
+    def keep_all(self) -> None:
+        """Keep all that was written by now as it is, and know what is written later."""
+        self._standing = set(self.written())
+        with on_disk.open_file(self._stood, "w", encoding="utf-8") as file:
+            json.dump(sorted(self._standing), file)
+
+    def take_later_away(self, but: Collection[str]) -> None:
+        """Take away what was written after all was kept, where it was, `but` for some."""
+        if not on_disk.exists(self._stood):
+            return
+        with on_disk.open_file(self._stood, encoding="utf-8") as file:
+            stood = set(json.load(file))
+        for above in list(on_disk.files_of(self._files)):
+            own = self._below(above)
+            if own in stood or any(on_disk.is_below(own, one) for one in but):
+                continue
+            on_disk.remove(above)
+            while not on_disk.listdir(above := os.path.dirname(above)):
+                on_disk.remove(above)
+
     def restore(self) -> None:
         """Put back, of what was kept, what was written over or removed since."""
         for own, aside in list(self._set_aside()):
@@ -247,15 +269,16 @@ class Layer:
 
     def keep_aside(self, own: str, *, moved: bool) -> None:
         """Save what is kept, before something else takes its place or is added to it."""
-        if not any(
-            on_disk.is_below(own, one) or on_disk.is_below(one, own) for one in (*self._keeping,)
-        ):
+        if not (self._keeping or self._standing):
             return
         for name in list(on_disk.files_of(self.above(own))):
             aside = os.path.join(self._kept, os.path.relpath(name, self._files))
-            if not on_disk.exists(aside):
+            if self._is_kept(self._below(name)) and not on_disk.exists(aside):
                 on_disk.make_folders(os.path.dirname(aside))
                 (on_disk.rename if moved else on_disk.copy)(name, aside)
+
+    def _is_kept(self, own: str) -> bool:
+        return own in self._standing or any(on_disk.is_below(own, one) for one in (*self._keeping,))
 
     def written(self) -> list[str]:
         """Name all files in the layer by the paths that they were written to."""

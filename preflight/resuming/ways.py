@@ -80,7 +80,8 @@ def path_of(saves: Sequence[Moment], *, folder: bool = True) -> str:
     partly = [one for one in saves if one.holds_state or one.counts]
     best = (whole or full or partly or list(saves))[0]
     home = _home(best)
-    if folder and not whole and not full and sum(_home(one) == home for one in saves) > 1:
+    is_one = whole or full or all(one.holds_state for one in saves)
+    if folder and not is_one and sum(_home(one) == home for one in saves) > 1:
         return home
     return best.path
 

@@ -26,6 +26,8 @@ from preflight.values.code_name import module_command
 from preflight.values.exit_status import ending
 from preflight.values.names import shown
 
+_FOR_REAL = "Try it in a copy of the folder, in which it writes for real:  --allow-writes"
+
 
 class Scripts(Gather):
     """All scripts of a run."""
@@ -108,6 +110,9 @@ def _why_not_rehearsed(facts: Rehearsal, job: Job) -> tuple[str, str | None] | N
     if raised.lacks.kind == "arguments":
         fix = f"Give it the arguments with which the job starts it:  preflight run {facts.name} …"
         return f"it does not take this command line: {name}{place}", fix
+    if raised.lacks.kind == "apart":
+        reason = "a program that it starts may not find what was written apart from the job"
+        return f"{reason}: {shown(raised.error)}{place}", _FOR_REAL
     lies = "not on its path" if raised.lacks.folder else "not here"
     reason = f"it needs {name}, which is {lies}: {shown(raised.error)}{place}"
     if raised.lacks.folder and raised.lacks.name.partition(".")[0] == facts.file.partition("/")[0]:

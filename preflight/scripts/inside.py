@@ -30,7 +30,7 @@ from preflight.values.wire import to_brief
 SUBJECTS = (
     *("met.loaders", "met.modes", "met.copies", "cpu_instead"),
     *("met.steps", "met.trainers", "met.parallel", "met.evaluated", "saving.points", "saving.hub"),
-    *("saving.trackers", "tracebacks"),
+    *("saving.trackers", "saving.commands", "tracebacks"),
 )
 """Modules of this folder whose `POINTS` are wrapped."""
 
@@ -169,7 +169,8 @@ def raised(error: BaseException, watch: Watch, *, thread: str = "") -> Raised:
         while_at=watch.while_at,
         thread=thread,
         lacks=lacking(error, (watch.root, os.getcwd(), watch.folder))
-        or (lack_of(error) if watch.stood_in else None),
+        or (lack_of(error) if watch.stood_in else None)
+        or next(filter(None, (lack(error) for lack in watch.lacks)), None),
         told_by=watch.blamed.get(id(error), ""),
     )
 

@@ -70,8 +70,9 @@ class Heard:
             self.shortened[line["shortened"]] = None
         elif "steps" in line:
             self.steps = line["steps"]
-        elif not line.keys().isdisjoint(("counts", "counted")):
+        elif not line.keys().isdisjoint(("counts", "counted", "counting")):
             self.flows.hear(line)
+            self.ending = self.ending and time.monotonic()  # what is still counted is not its end
         elif "on_cpu" in line:
             self.on_cpu = from_wire(Frame, line["on_cpu"])
         else:
@@ -135,7 +136,8 @@ def _ending(running: ScriptProcess, heard: Heard, asked: Asked) -> Ended:
                 how, told_by = ("stuck", STARVED) if starved else (silent, "")
                 return replace(_waiting(how, running, asked), told_by=told_by)
             if heard.ending is not None and time.monotonic() - heard.ending > heard.patience:
-                return replace(heard.ended or Ended(how="stopped"), unfinished=True)
+                over = heard.ended or Ended(how="stopped")
+                return replace(over, unfinished=not heard.flows.is_counting)
             time.sleep(_POLL)
         for line in running.lines():
             heard.hear(line)

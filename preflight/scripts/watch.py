@@ -18,7 +18,7 @@ from typing import Any
 from preflight.overlay.layer import Layer
 from preflight.scripts.facts import EVALUATION, SETUP, TRAINING, Met
 from preflight.scripts.own import OwnFiles
-from preflight.users_code.facts import Frame
+from preflight.users_code.facts import Frame, Lack
 from preflight.values.own_files import PACKAGE
 from preflight.values.wire import to_brief
 
@@ -78,6 +78,9 @@ class Watch:
 
     on_stop: list[Callable[[], None]] = field(default_factory=list)
     """Called when the script has ended, before its exit handlers."""
+
+    lacks: list[Callable[[BaseException], Lack | None]] = field(default_factory=list)
+    """Asked what an exception was raised for want of, in a rehearsal alone."""
 
     shows_us: bool = False
     """Whether tracebacks show our own lines, since these have failed."""

@@ -17,6 +17,7 @@ class Frame:
 
 
 ASKED_FOR = "a GPU"
+APART = "what the script has written"
 """Missed by code that asked whether there is one: unlike `CUDA`, nothing stands in for it."""
 
 
@@ -26,7 +27,8 @@ class Lack(NamedTuple):
     kind: str
     """`gpu`, `nccl`, `group` (a process group), `launch` (a variable that a launcher sets),
     `variable` (any other), `package`, `network`, `file` (outside the job's folders), `arguments`
-    (of the command line), or `stand-in` (a GPU, for which the CPU stood in)."""
+    (of the command line), `stand-in` (a GPU, for which the CPU stood in), or `apart` (what a script
+    has written, which a program that it starts may not find where it lies)."""
 
     name: str
     """What is missed, for people: `CUDA`, `a GPU`, `RANK`, `timm`."""

@@ -69,6 +69,8 @@ _UNREACHED = frozenset(
 )
 _NO_NETWORK = re.compile(r"(?i)couldn't connect to ['\"]?https?://|check your internet connection")
 
+_QUOTED_PATH = re.compile(r"""['"]([^'"\s:]+/[^'"\s/:]+)['"]""")
+
 _OWN_IMPORTS = ("attempted relative import", "cannot import name")
 _NOT_LOADED = re.compile(r"cannot open shared object|undefined symbol|DLL load|[Ss]ymbol not found")
 
@@ -83,7 +85,7 @@ def lacking(error: BaseException, folders: Sequence[str]) -> Lack | None:
             _arguments(one) or _launch(one) or _gpu(one) or _network(one) or _package(one, folders)
         )
         if found is not None:
-            return found
+            return None if found.kind == "network" and _names_none_here(error) else found
     return None
 
 
@@ -214,6 +216,12 @@ def _network(error: BaseException) -> Lack | None:
     if unreached or (isinstance(error, OSError) and _NO_NETWORK.search(_text(error))):
         return Lack(kind="network", name="the network")
     return None
+
+
+def _names_none_here(error: BaseException) -> bool:
+    """Whether it was looked for on a hub since it is not there in a folder that is here."""
+    named = (path for one in chain(error) for path in _QUOTED_PATH.findall(_text(one)))
+    return any(os.path.isdir(os.path.dirname(one)) and not os.path.exists(one) for one in named)
 
 
 # --- packages -------------------------------------------------------------------------------------

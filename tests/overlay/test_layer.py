@@ -181,6 +181,36 @@ def test_what_is_kept_comes_back_as_it_was(tmp_path: Path, job: Path) -> None:
     assert seen == {"over": "first", "added": "first", "moved": "first"}
 
 
+def test_what_was_written_after_all_was_kept_goes(tmp_path: Path, job: Path) -> None:
+    """Also for a process that comes later; what was written over or removed since comes back."""
+    layer = layer_over(job, tmp_path / "scratch")
+    with laid_over(layer):
+        (job / "out" / "1").mkdir()
+        for name in ("1/weights", "newest", "log", "spare"):
+            (job / "out" / name).write_text("first")
+        layer.keep_all()
+        (job / "out" / "newest").write_text("second")
+        with open(job / "out" / "log", "a", encoding="utf-8") as file:
+            file.write(" second")
+        shutil.rmtree(job / "out" / "1")
+        os.rename(job / "out" / "spare", job / "out" / "moved")
+        for name in ("2", "3"):
+            (job / "out" / name).mkdir()
+            (job / "out" / name / "weights").write_text("second")
+            (job / "out" / name / "weights").write_text("third")
+    later = layer_over(job, tmp_path / "scratch")
+    later.take_later_away([str(job / "out" / "3")])
+    later.restore()
+    with laid_over(layer_over(job, tmp_path / "scratch")):
+        files = {path: path.read_text() for path in (job / "out").rglob("*") if path.is_file()}
+        folders = sorted(path.name for path in (job / "out").iterdir() if path.is_dir())
+
+    written = {path.relative_to(job / "out").as_posix(): text for path, text in files.items()}
+    first = dict.fromkeys(("1/weights", "newest", "log", "spare"), "first")
+    assert {**written, **first, "3/weights": "third"} == written
+    assert folders == ["1", "3", "old"]
+
+
 def test_a_later_layer_in_the_same_folder_goes_on(tmp_path: Path, job: Path) -> None:
     """As a second process does, which is to read what the first one wrote."""
     with laid_over(layer_over(job, tmp_path / "scratch")):

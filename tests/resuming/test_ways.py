@@ -85,6 +85,13 @@ def test_of_several_files_the_one_with_all_in_it_is_taken() -> None:
     assert path_of([weights, saved("a/state", is_folder=True)]) == "a/state"
 
 
+def test_of_several_files_with_all_in_each_one_is_taken() -> None:
+    """As Lightning saves the last one beside the best one."""
+    both = [saved("a/epoch=0.ckpt", holds_state=True), saved("a/last.ckpt", holds_state=True)]
+
+    assert path_of(both) == "a/epoch=0.ckpt"
+
+
 def test_files_that_lie_side_by_side_are_named_by_their_folder() -> None:
     parts = [saved("a/7/model.pt"), saved("a/7/optimizer.pt", holds_state=True)]
 

@@ -286,6 +286,7 @@ FAULTS: Mapping[str, Fault] = {
                 "    def training_step",
                 f"{LOADS}\n        self.best = kept['best']\n\n    def training_step",
             ),
+            ("save_top_k=-1)", "save_top_k=-1, save_last=True)"),
         ),
         resumed="lightning/epoch=0-step=8.ckpt",
     ),

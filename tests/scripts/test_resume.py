@@ -272,3 +272,49 @@ def test_more_batches_help_a_script_that_needs_them(tmp_path: Path) -> None:
     assert (few.verdict, advice) == ("no-go", "preflight run --batches 20 train.py")
 
     assert rehearse(tmp_path, batches=20).verdict == "go"
+
+
+BY_EPOCH = (
+    ("import json\n", "import glob\nimport json\n"),
+    ('"--resume", help="path of', '"--resume", action="store_true", help="of'),
+    (
+        "load(args.resume)",
+        'load(max(glob.glob(os.path.join(args.output, "epoch-*.pt")), key=os.path.getmtime))',
+    ),
+    ('os.path.join(args.output, "last.pt"))', 'os.path.join(args.output, f"epoch-{epoch}.pt"))'),
+    ("default=20", "default=2"),
+)
+NAMED = (
+    *BY_EPOCH[1:2],
+    ("load(args.resume)", 'load(open(os.path.join(args.output, "newest")).read())'),
+    *BY_EPOCH[3:],
+    (
+        "        print(",
+        """\
+        with open(os.path.join(args.output, "newest"), "w") as newest:
+            newest.write(os.path.join(args.output, f"epoch-{epoch}.pt"))
+        print(""",
+    ),
+)
+# Where ours is the last epoch, and the job's is not.
+EACH_SECOND = (
+    ("--epochs", "--num_train_epochs"),
+    ("args.epochs", "args.num_train_epochs"),
+    ("        state = {", "        if epoch % 2 == 0:\n            continue\n        state = {"),
+)
+
+
+@pytest.mark.parametrize("mended", [True, False], ids=["sound", "without its optimizer"])
+@pytest.mark.parametrize("changes", [BY_EPOCH, NAMED, EACH_SECOND], ids=["by", "named", "second"])
+def test_a_script_goes_on_where_it_would_after_a_crash_behind_its_first_save(
+    tmp_path: Path, changes: tuple[Change, ...], *, mended: bool
+) -> None:
+    """It looks for its newest checkpoint itself, or saves at the last of our epochs."""
+    text = write(tmp_path, "plain_resume.py", *changes, *(() if mended else (UNLOADED,)))
+
+    report = rehearse(tmp_path)
+
+    assert "resumed with --resume" in " ".join(render(report, verbose=1).split())
+    line = "optimizer = torch.optim.AdamW(model.parameters(), lr=args.lr)"
+    assert told(report, text)[:1] == ([] if mended else [("script-resume", line)])
+    assert report.verdict == ("go" if mended else "no-go")

@@ -8,6 +8,7 @@ import sys
 import time
 import weakref
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 from preflight.loaders.facts import Sent
@@ -79,27 +80,35 @@ class Shortened:
             look_at_sums(watch)
         enough = self._given >= self._most and not self._passes.goes_beyond(self._at)
         if self._batches is None or enough:
-            self._batches = None  # its workers end
+            batches, self._batches = self._batches, None  # its workers end
+            if self._flow is not None and batches is not None:
+                self._flow.go_on(batches, self._given)
             watch.shortened(f"epochs to {counted(watch.batches, 'batch', 'batches')}")
             over = StopIteration()
             over.of_preflight = True  # type: ignore[attr-defined]
             raise over
         watch.goes_on(evaluating=evaluating)
-        with watch.looking():
+        flow = self._flow
+        with watch.looking(), nullcontext() if flow is None else flow.drawing():
             try:
                 batch = theirs(next)(self._batches)
             except StopIteration:
-                if self._flow is not None:
-                    self._flow.over(self._given)
+                if flow is not None:
+                    flow.over(self._given)
                 raise
-        if self._flow is not None and not self._given:
-            self._flow.came()
+        if flow is not None and not self._given:
+            flow.came()
+            watch.on_stop.append(self._at_end)
         self._given += 1
         watch.given += 1
         watch.met(Met(what="loader", at=self._at))
         if watch.while_at == "evaluation" and self._given == 1:
             watch.evaluates(self._at)
         return batch
+
+    def _at_end(self) -> None:
+        if self._flow is not None and self._batches is not None:
+            self._flow.at_end(self._batches, self._given)
 
 
 def _is_without_gradients() -> bool:

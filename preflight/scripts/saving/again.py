@@ -39,6 +39,8 @@ _USAGE = 2
 # So many folders above what was saved are tried in its place.
 _MOST_ABOVE = 2
 
+_NO_STEP = "left it no step to take"
+
 # Above that, a file is looked at from its names and its ends only, in bytes.
 _LARGE = 4 * 2**30
 
@@ -101,7 +103,7 @@ def _again(
     if ranks is not None and words is not None and not ranks.all_ended_whole():
         choice, words = Choice("", None, "another rank has not come to its end"), None
     if words is not None:
-        layer_of(asked.wire, asked.root).restore()
+        _go_back(asked, told.moments)
     again = None if ranks is None else ranks.say(words)
     if words is not None:
         environ = {} if again is None else again.environ
@@ -109,9 +111,39 @@ def _again(
         if asked.options["resume_with"] is None and not has_loaded and _is_doubtful(resumed):
             above = [] if ranks is not None else _above(words[-1], asked.root)
             resumed = _elsewise(resumed, rehearsal, words, above, told.moments, asked)
+        if resumed.unasked.endswith(_NO_STEP) and any(map(_is_length, rehearsal.shortened)):
+            resumed = _farther(resumed, rehearsal, words, told.moments, asked)
         yield resumed
     elif choice is not None:
         yield Resumed(name=rehearsal.name, words=choice.typed, unasked=choice.why)
+
+
+def _go_back(asked: Asked, moments: Sequence[Moment]) -> None:
+    """Have all lie there as it did when the first checkpoint was saved."""
+    layer = layer_of(asked.wire, asked.root)
+    if asked.wire.get("ranks", 1) == 1:  # another rank may have been about to save then
+        layer.take_later_away([one.path for one in chosen(moments)])
+    layer.restore()
+
+
+def _is_length(shortened: str) -> bool:
+    """Whether we have made training itself shorter, and not each of its epochs alone."""
+    return shortened.startswith(("arguments:", "TrainingArguments:", "Trainer:"))
+
+
+def _farther(
+    resumed: Resumed,
+    rehearsal: Rehearsal,
+    words: list[str],
+    moments: Sequence[Moment],
+    asked: Asked,
+) -> Resumed:
+    """Have it go on beyond the end that we have set; its learning rates are others then."""
+    _go_back(asked, moments)
+    longer = {**asked.options, "epochs": asked.options["epochs"] + 1}
+    again, _ = _resumed(rehearsal, words, moments, asked._replace(options=longer), {})
+    kept = tuple(one for one in again.differences if one.what not in ("rate", "schedule"))
+    return resumed if again.unasked else replace(again, differences=kept)
 
 
 def _is_doubtful(resumed: Resumed) -> bool:
@@ -135,7 +167,7 @@ def _elsewise(
     if not os.path.isabs(path):
         return resumed
     for folder in folders:
-        layer_of(asked.wire, asked.root).restore()
+        _go_back(asked, moments)
         again, has_loaded = _resumed(rehearsal, [*words[:-1], folder], moments, asked, {})
         if has_loaded:
             return again
@@ -235,7 +267,7 @@ def _judged(
     if way is not None and way.option in words and not way.is_given:
         return replace(resumed, unasked=f"it does not read {way.option} from its command line")
     if not began and ended.how in _WHOLE and not ended.code:
-        return replace(resumed, unasked=f"{added} left it no step to take")
+        return replace(resumed, unasked=f"{added} {_NO_STEP}")
     if ended.how == "exited" and ended.code == _USAGE and not heard.met:
         return replace(resumed, unasked=f"its arguments do not take {added}")
     found = differences(first, again) if resumed.saved_at is not None else ()

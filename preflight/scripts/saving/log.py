@@ -29,6 +29,9 @@ MOMENTS = "moments.jsonl"
 ALONE, TOGETHER = "alone", "together"
 """How a script goes on: by one process, or by ranks, of which none can be stopped alone."""
 
+OF_LIGHTNING = "Trainer.save_checkpoint"
+"""Saves all that a resume takes in one file."""
+
 # Errors of a disk that is full: it is ours that was written to, and not the job's.
 _FULL = (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC))
 
@@ -58,6 +61,7 @@ class Log:
         self._steps = 0
         self._is_noted = False
         self._first_saved: int | None = None
+        self._has_kept = False
         self._within = threading.local()
         watch.on_stop.append(self.read_back)
         if watch.layer is not None:
@@ -79,6 +83,7 @@ class Log:
         """Note where the first step begins, and the first one after each save."""
         if not self._is_noted:
             self._is_noted = True
+            self._keep_all()
             self._write(
                 Moment(
                     what=STEP,
@@ -91,6 +96,14 @@ class Log:
         elif self._steps == 1 or self._averages.is_open:
             self._look()
         self._steps += 1
+
+    def _keep_all(self) -> None:
+        """Keep what lies there behind the first save: a resume begins as after a crash there."""
+        layer = self.watch.layer
+        if self._first_saved and not self._has_kept and layer is not None and self.watch.is_here:
+            self._has_kept = True
+            if not self.watch.options.get("resuming"):
+                layer.keep_all()
 
     def _look(self) -> tuple[Average, ...]:
         watch = self.watch
@@ -151,7 +164,7 @@ class Log:
             averages=self._look() if self._steps else (),
             path=own,
             at=at,
-            holds_state=holds,
+            holds_state=holds or writer == OF_LIGHTNING,
             is_folder=bool(own) and os.path.isdir(own),
             counts=counts,
         )

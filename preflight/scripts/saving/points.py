@@ -10,7 +10,7 @@ from typing import Any
 
 from preflight.resuming.ways import as_action, way_of
 from preflight.scripts.points import Point
-from preflight.scripts.saving.log import File, log_of
+from preflight.scripts.saving.log import OF_LIGHTNING, File, log_of
 from preflight.scripts.saving.sampling import mark_of
 from preflight.scripts.watch import Watch
 
@@ -199,12 +199,12 @@ POINTS = (
     Point(
         module="pytorch_lightning.trainer.trainer",
         name="Trainer.save_checkpoint",
-        wrap=_saver("Trainer.save_checkpoint", _path_in(1, "filepath")),
+        wrap=_saver(OF_LIGHTNING, _path_in(1, "filepath")),
     ),
     Point(
         module="lightning.pytorch.trainer.trainer",
         name="Trainer.save_checkpoint",
-        wrap=_saver("Trainer.save_checkpoint", _path_in(1, "filepath")),
+        wrap=_saver(OF_LIGHTNING, _path_in(1, "filepath")),
     ),
     Point(
         module="torch.distributed.checkpoint.state_dict_saver",

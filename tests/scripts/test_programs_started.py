@@ -1,0 +1,82 @@
+"""Programs that a script starts find what it has written, or nobody says that it is broken."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import preflight
+from tests.scripts.rehearsing import contents, line_of
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.usefixtures("copies"),
+    pytest.mark.skipif(sys.platform == "win32", reason="cat and cp"),
+]
+
+TRAIN = """\
+import os, pathlib, subprocess, sys
+import torch
+
+out = pathlib.Path("runs") / "a"
+out.mkdir(parents=True)
+model = torch.nn.Linear(4, 1)
+for batch in torch.utils.data.DataLoader(torch.randn(8, 4), 2):
+    model(batch).sum().backward()
+subprocess.run(["touch", "begun.txt"], cwd=out, check=True)
+torch.save(model.state_dict(), out / "model.pt")
+MEASURE = "import os, sys; print(os.path.getsize(sys.argv[1]), file=open(sys.argv[2], 'w'))"
+subprocess.run([sys.executable, "-c", MEASURE, out / "model.pt", f"{out}/size.txt"], check=True)
+os.system(f"cp {out}/model.pt {out}/best.pt")
+(out / "all.txt").write_text(subprocess.check_output(f"cat {out}/size.txt", shell=True, text=True))
+assert sorted(os.listdir(out)) == ["all.txt", "begun.txt", "best.pt", "model.pt", "size.txt"]
+os.chdir(out)
+subprocess.run(["cat", "all.txt", "../../train.py"], check=True, stdout=subprocess.DEVNULL)
+print("size", int(open("all.txt").read()) == os.path.getsize("best.pt"))
+"""
+
+FAILING = "subprocess.run([sys.executable, '-c', 'raise SystemExit(3)'], check=True)"
+
+
+def _rehearsed(folder: Path, text: str) -> preflight.Report:
+    (folder / "train.py").write_text(text, encoding="utf-8")
+    before = contents(folder)
+    seen = preflight.run("train.py", folder=str(folder), select=["script-stopped", "script-idle"])
+    assert contents(folder) == before
+    return seen
+
+
+def test_programs_find_what_a_script_has_written(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    seen = _rehearsed(tmp_path, TRAIN)
+
+    assert (seen.verdict, seen.findings) == ("go", ())
+    assert "size True" in capfd.readouterr().err
+    plain = subprocess.check_output([sys.executable, "train.py"], cwd=tmp_path, text=True)
+    assert plain == "size True\n"
+
+
+def test_a_program_that_may_have_missed_what_was_written_is_not_judged(tmp_path: Path) -> None:
+    """Of what it is told within a text of its own, nobody knows."""
+    reads = 'import os; os.path.getsize(os.sep.join(["runs", "a", "model.pt"]))'
+    line = f"subprocess.run([sys.executable, '-c', {reads!r}, out / 'model.pt'], check=True)"
+    seen = _rehearsed(tmp_path, TRAIN.replace("os.chdir(out)", line))
+
+    assert (seen.verdict, seen.findings) == ("cannot-judge", ())
+    (error,) = {one.error for outcome in seen.checks for one in outcome.broken}
+    assert "a program that it starts may not find what was written apart" in error
+    assert error.endswith(f"at train.py:{line_of(tmp_path / 'train.py', line)}")
+
+
+def test_a_program_that_fails_by_itself_stops_the_script(tmp_path: Path) -> None:
+    seen = _rehearsed(tmp_path, TRAIN.replace("os.chdir(out)", FAILING))
+
+    (found,) = seen.findings
+    assert (found.check, found.at.line) == (
+        "script-stopped",
+        line_of(tmp_path / "train.py", FAILING),
+    )

@@ -1,0 +1,37 @@
+"""What was not reached is told from what is not there."""
+
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+
+import pytest
+
+from preflight.users_code.lacking import lacking
+
+
+def _asked_for(path: str) -> BaseException:
+    """Give what a library raises that takes a path which is not there for a name on a hub."""
+    try:
+        try:
+            socket.create_connection(("hub.invalid", 443), timeout=5)
+        except OSError as error:
+            raise ValueError(f"Can't find 'adapter_config.json' at '{path}'") from error
+    except ValueError as error:
+        return error
+    raise AssertionError
+
+
+@pytest.mark.parametrize(
+    ("path", "lacks"),
+    [("org/adapter", True), ("adapter", True), ("saved/9", False), ("saved/0", True)],
+)
+def test_a_path_that_is_not_there_beside_others_is_no_want_of_a_network(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str, *, lacks: bool
+) -> None:
+    (tmp_path / "saved" / "0").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path)
+
+    found = lacking(_asked_for(path), [str(tmp_path)])
+
+    assert (found is not None and found.kind == "network") is lacks
