@@ -101,8 +101,8 @@ _NOBODYS = {
     ),
     "alike": _Cause(
         why="Several ranks have the same part, and nobody has the others.",
-        fix="Divide by the rank among all (RANK, dist.get_rank()), and not by LOCAL_RANK, which is "
-        "the same on each node.",
+        fix="Divide by the rank among all (RANK), and not by LOCAL_RANK, which is the same on each "
+        "node.",
     ),
     "few": _Cause(
         why="What does not fill a batch on every rank is left out, maybe of each bucket; or a part "

@@ -27,10 +27,10 @@ def columns_of(batch: Any, batch_size: int | None) -> int | None:
     """
     if batch_size is None or not isinstance(batch, (list, tuple)):
         return None
-    height = _height(batch)
+    heights = _heights(batch)
     if len(batch) == batch_size:
-        return None if height in (None, batch_size) else 0
-    return len(batch) if height == batch_size else None
+        return None if heights in (None, {batch_size}) else 0
+    return len(batch) if heights == {batch_size} else None
 
 
 def count(batch: Any, batch_size: int | None = None, columns: int | None = None) -> int | None:
@@ -45,7 +45,7 @@ def count(batch: Any, batch_size: int | None = None, columns: int | None = None)
         if not columns:
             return len(batch)
         if len(batch) == columns:
-            return _height(batch)
+            return _one(_heights(batch))
     kinds = {type(one) for one in batch} if isinstance(batch, (list, tuple)) else set()
     if len(kinds) > 1 and str in kinds:  # an image and its caption, which nobody has batched
         return None
@@ -56,6 +56,8 @@ def count(batch: Any, batch_size: int | None = None, columns: int | None = None)
     sizes = {len(part) for _, part in _parts(batch)}
     if len(sizes) == 1:
         return sizes.pop()
+    if len(sizes) > 1 and batch_size not in (None, len(batch)):
+        return None  # columns of several heights, such as pictures and the boxes of all of them
     return len(batch) if len(kinds) == 1 else None
 
 
@@ -87,12 +89,20 @@ def unit(name: str) -> str:
     return "batch" if name.startswith(_WHOLE) else "sample"
 
 
-def _height(columns: Sequence[Any]) -> int | None:
-    """Give how many each of them has, where all are lists or tuples of as many."""
-    if not all(isinstance(one, (list, tuple)) for one in columns):
-        return None
-    sizes = {len(one) for one in columns}
-    return sizes.pop() if len(sizes) == 1 else None
+def _heights(batch: Sequence[Any]) -> set[int] | None:
+    """Give how many rows there are in each of them; None: some have none."""
+    arrays: Any = _arrays()
+    found = set[int]()
+    for one in batch:
+        if (isinstance(one, arrays) and len(one.shape)) or isinstance(one, (list, tuple)):
+            found.add(len(one))
+        else:
+            return None
+    return found
+
+
+def _one(sizes: set[int] | None) -> int | None:
+    return next(iter(sizes)) if sizes is not None and len(sizes) == 1 else None
 
 
 def _are_whole_samples(batch: Sequence[Any], batch_size: int | None) -> bool:

@@ -128,7 +128,8 @@ class KeyedData(NamedTuple):
     captions: CaptionRule = CaptionRule()
 
 
-class CacheOf(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CacheOf:
     """A cache, and the data sets of whose samples it has entries."""
 
     path: str

@@ -56,6 +56,21 @@ COLUMNS = {
     "as torch puts pictures together": (([IMAGE] * 4, [0] * 4), ([IMAGE], [0]), 1),
     "samples that nobody put together": ([("a", "b")] * 4, [("a", "b")] * 3, 3),
     "samples as lists": ([["a", "b"]] * 4, [["a", "b"]] * 3, 3),
+    "pictures and the boxes of all": (
+        (torch.zeros(4, 3), torch.zeros(9, 6)),
+        (torch.zeros(4, 3), torch.zeros(2, 6)),
+        None,
+    ),
+    "pictures and as many boxes": (
+        (torch.zeros(4, 3), torch.zeros(4, 6)),
+        (torch.zeros(4, 3), torch.zeros(2, 6)),
+        None,
+    ),
+    "sequences of several lengths": (
+        [torch.zeros(n) for n in (1, 2, 3, 4)],
+        [torch.zeros(n) for n in (5, 6)],
+        2,
+    ),
     "columns of several heights": ([("a",) * 4, ("b",) * 4], [("a",) * 2, ("b",) * 3], None),
     "another number of columns": ([("a",) * 4, ("b",) * 4], [("a",) * 4] * 3, 4),
     "tensors": ([torch.zeros(4, 3), torch.zeros(4)], [torch.zeros(3, 3), torch.zeros(3)], 3),
