@@ -109,7 +109,7 @@ class Survivals(Gather):
             paths = (plain_path(one) for one in reads.shards)
             local = tuple(os.path.abspath(os.path.join(root, one)) for one in paths if one)
             if local or len(self._guesses) == 1:
-                whole = reads._replace(shards=local or tuple(named))
+                whole = replace(reads, shards=local or tuple(named))
                 if (local and reads.sure) or self._is_meant(whole):
                     yield target, whole
 

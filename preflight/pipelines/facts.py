@@ -61,7 +61,8 @@ class Stage(NamedTuple):
     """Whether the last batch may be smaller."""
 
 
-class Reads(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reads:
     """What a live loader says that it reads."""
 
     name: str

@@ -11,6 +11,7 @@ import os
 import textwrap
 import types
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from preflight.objects.attributes import classes, own_attributes
@@ -40,7 +41,7 @@ def made_inside(dataset: object, root: str) -> Reads | None:
     rest = Stage(kind="other", handler="unknown", handler_name=name)
     if len(found) == 1:
         (reads,) = found.values()
-        return reads._replace(stages=(*reads.stages, rest))
+        return replace(reads, stages=(*reads.stages, rest))
     return Reads(name=name, stages=(rest,)) if making else None
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import types
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from preflight.objects.attributes import own_attributes
@@ -54,7 +55,8 @@ def reads(loader: object, name: str, made: Definition, lines: Lines) -> Reads | 
     found = listing_of(dataset)
     if not (found.files or found.columns or found.lost):
         return None
-    return whole._replace(
+    return replace(
+        whole,
         files=tuple(found.files),
         listed=found.listed,
         columns=found.columns,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from preflight.pipelines.arrived import Arrived
@@ -86,7 +86,7 @@ def survival(reads: Reads, shards: Mapping[str, Came], launch: Launch = _ALONE) 
         of_each.append(through - before)
     losses = [_loss(end, one, reads.stages) for end, one in lost.items()]
     return Survival(
-        reads=reads._replace(shards=reads.shards[:_FIRST]),
+        reads=replace(reads, shards=reads.shards[:_FIRST]),
         name=reads.name,
         file=reads.defined.file,
         samples=samples,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from preflight.objects.facts import Definition
@@ -35,7 +36,7 @@ def written_in(parsed: Parsed, file: str) -> tuple[Reads, ...]:
 
 def _with_text(reads: Reads, parsed: Parsed) -> Reads:
     text = parsed.lines[(reads.defined.line or 1) - 1].strip()
-    return reads._replace(defined=reads.defined._replace(line_text=text))
+    return replace(reads, defined=reads.defined._replace(line_text=text))
 
 
 def written_pipelines(tree: ast.AST, file: str) -> tuple[Reads, ...]:
@@ -63,9 +64,9 @@ def _pipeline(call: ast.Call, file: str, constants: Constants) -> Reads | None:
         reads = _fluid(root, reads, constants)
     for one in reversed(chain):
         if _name(one) in ("repeat", "with_epoch"):
-            reads = reads._replace(endless=reads.endless or "repeated")
+            reads = replace(reads, endless=reads.endless or "repeated")
         elif _name(one) not in ("compose", "with_length"):
-            reads = reads._replace(stages=(*reads.stages, *_stages(one, file)))
+            reads = replace(reads, stages=(*reads.stages, *_stages(one, file)))
     return reads
 
 
@@ -75,14 +76,14 @@ def _of_pipeline(root: ast.Call, reads: Reads, file: str, constants: Constants) 
             drawn = "resampled" if _name(one) in _DRAWN else ""
             line = _line(one, file) if drawn else Definition()
             shards = _shards(one, constants)
-            reads = reads._replace(shards=shards, endless=drawn, endless_at=line)
+            reads = replace(reads, shards=shards, endless=drawn, endless_at=line)
         elif isinstance(one, ast.Call):
-            reads = reads._replace(stages=(*reads.stages, *_stages(one, file)))
+            reads = replace(reads, stages=(*reads.stages, *_stages(one, file)))
         else:
             name = getattr(one, "attr", getattr(one, "id", ""))
             stage = stage_of(Stage(kind="other", at=reads.defined), name, (), {})
             stage = stage if stage.kind in ("split", "pass") else Stage(kind="other", at=stage.at)
-            reads = reads._replace(stages=(*reads.stages, stage))
+            reads = replace(reads, stages=(*reads.stages, stage))
     return reads
 
 
@@ -97,7 +98,8 @@ def _fluid(root: ast.Call, reads: Reads, constants: Constants) -> Reads:
     ]
     if {"select_files", "rename_files"} & given.keys():
         reader.append(Stage(kind="other", at=reads.defined))
-    return reads._replace(
+    return replace(
+        reads,
         shards=_shards(root, constants),
         stages=tuple(reader),
         endless="resampled" if is_drawn else "",

@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from preflight.pipelines.facts import Reads
 from preflight.pipelines.written import written_in
@@ -219,7 +219,7 @@ def written_on_the_way(
     run = reached(each, entry, way)
     for one in written:
         at = one.defined
-        yield one._replace(sure=run.is_come_to(at.file or "", at.line or 0))
+        yield replace(one, sure=run.is_come_to(at.file or "", at.line or 0))
 
 
 def _scripts(texts: Sequence[Text], holders: Iterable[str]) -> list[Text]:

@@ -62,7 +62,8 @@ class Unfound(NamedTuple):
     """Whether two modules import each other."""
 
 
-class MadeOnCpu(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MadeOnCpu:
     """That the CPU stood in for a GPU while a target was made: the job runs on another machine."""
 
     name: str
@@ -75,7 +76,8 @@ class MadeOnCpu(NamedTuple):
         return f"made on the CPU in place of CUDA{place}"
 
 
-class GivesBatches(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GivesBatches:
     """That a target is no DataLoader, and was taken for one, since it gives batches."""
 
     name: str
