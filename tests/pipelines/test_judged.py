@@ -269,7 +269,7 @@ def test_what_decode_loads_and_nobody_has_read_is_said_not_to_be_looked_at(
     factory = f"def make():\n    return {read_by}({str(tmp_path)!r})\n"
     (tmp_path / "train.py").write_text(f"{SOURCE}\n\n{factory}", encoding="utf-8")
 
-    report = preflight.run("train:make", folder=str(tmp_path), budget=4)
+    report = preflight.run("train:make", folder=str(tmp_path), budget=12)
 
     said = [one for one in report.reasons if "only the job itself loads" in one]
     assert [one[: len(told)] for one in said] == ([told] if told else [])
