@@ -131,7 +131,7 @@ def archive() -> bytes:
     chance = random.Random(11)
     sizes = [9, LEAST_EXPECTED - 1, LEAST_EXPECTED, 9_000_001, *(chance.sample(range(1 << 20), 30))]
     noise = chance.randbytes(max(sizes))
-    records = [(f"a/{number}.npy", noise[:size]) for number, size in enumerate(sizes)]
+    records = [(f"a/{number}.bin", noise[:size]) for number, size in enumerate(sizes)]
     return zipped(*records, method=zipfile.ZIP_STORED)
 
 
