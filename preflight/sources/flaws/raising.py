@@ -124,7 +124,8 @@ def raisers(nodes: Sequence[ast.AST]) -> Iterator[Raiser]:
 def _word(node: ast.AST) -> str:
     if isinstance(node, ast.Call):
         name = last_name(node.func) or "()"
-        is_harmless = name in _HARMLESS or _CONVERTS.fullmatch(name)
+        is_plain = name[:1].isupper() and not node.args and not node.keywords  # `with Timer() as t`
+        is_harmless = name in _HARMLESS or is_plain or _CONVERTS.fullmatch(name)
         return "" if is_harmless or (name == "get" and not _waits(node)) else name
     if isinstance(node, ast.Subscript):
         simple = isinstance(node.ctx, ast.Load) and not isinstance(node.slice, ast.Slice)
