@@ -7,7 +7,14 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
-from preflight.batches.facts import NO_TIME, CountedInScript, Drawn, FirstBatches, OnTheWay
+from preflight.batches.facts import (
+    NO_TIME,
+    CountedInScript,
+    Drawn,
+    FirstBatches,
+    OnTheWay,
+    TakenFor,
+)
 from preflight.batches.pass_facts import Further, RandomDraws, WholePass
 from preflight.batches.taken import taken_for
 from preflight.findings.finding import Location
@@ -126,11 +133,12 @@ class Batches(Gather):
             further = _told(self._further.get((target, first.name), Further()), gone)
             if (target, first.name) in self._empty and _gives_none(first):
                 first, further = _as_over(first), Further()  # noqa: PLW2901  it is the same
+            taken = taken_for(first, target, self._loops, self.run.job)
+            further = further._replace(draws=_untold_epochs(further.draws, taken))
             yield from beyond_first(target, further, self.run.wants, _why_not(first))
-            first = _as_far_as(first, further.whole)  # noqa: PLW2901  it is the same, and more
+            first = _as_far_as(first, further)  # noqa: PLW2901  it is the same, and more
             survival = self._survivals.get((target, first.name))
             told = survival is not None and _tells(survival, first)
-            taken = taken_for(first, target, self._loops, self.run.job)
             way = None if self._host is None else there(first.on_the_way, self._host)
             told_by = "dataset-survival" if told else ""
             if _lacks_a_shard(first, gone):
@@ -214,7 +222,7 @@ def beyond_first(
     for kind, facts in ((WholePass, further.whole), (RandomDraws, further.draws)):
         if facts is None and wants(kind):
             yield Left(reason=why_not, kinds=(kind,))
-        elif facts is not None and facts.reason:
+        elif facts is not None and facts.reason and not _has_order(facts):
             yield Left(reason=facts.reason, kinds=(kind,))
         elif isinstance(facts, WholePass) and facts.lacks is not None:
             yield Left(reason=f"it needs {facts.lacks.name}, which is not here", kinds=(kind,))
@@ -222,7 +230,24 @@ def beyond_first(
             yield Looked(facts=facts, target=target)
 
 
-def _as_far_as(first: FirstBatches, whole: WholePass | None) -> FirstBatches:
+def _has_order(facts: WholePass | RandomDraws) -> bool:
+    return isinstance(facts, RandomDraws) and facts.order is not None
+
+
+def _untold_epochs(draws: RandomDraws | None, taken: Iterable[TakenFor]) -> RandomDraws | None:
+    """Leave it to a loop to tell a sampler the epoch, unless one is known that does not."""
+    if draws is None or draws.order is None or not draws.order.waits_at:
+        return draws
+    loop = next((one for one in taken if one.is_in_epochs), None)
+    if loop is None:
+        return replace(draws, order=None)
+    return replace(draws, loop=Location(file=loop.file, line=loop.line, name=draws.name))
+
+
+def _as_far_as(first: FirstBatches, further: Further) -> FirstBatches:
+    if further.draws is not None:
+        first = replace(first, changing=further.draws.changing)
+    whole = further.whole
     if whole is None or not whole.epochs:
         return first
     epoch = whole.epochs[0]

@@ -49,6 +49,7 @@ def _of_loop(loop: BatchLoop) -> TakenFor:
         is_sure=loop.is_sure,
         asks=loop.asks,
         uses=loop.uses,
+        is_in_epochs=loop.is_in_epochs,
     )
 
 
