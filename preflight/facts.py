@@ -57,7 +57,7 @@ from preflight.pairing.facts import (
     Unpaired,
 )
 from preflight.pipelines.arrived import Arrived, Lacking
-from preflight.pipelines.facts import Loss, Reads, Stage, Survival
+from preflight.pipelines.facts import Loss, Reads, Shifted, Stage, Survival
 from preflight.ranks.facts import NEARLY_ALL, OneEntry, Owned, World, WorldFacts
 from preflight.ranks.made_facts import OtherItems, RankBatches, RankCount, RankOrder
 from preflight.resuming.facts import Difference, Resumed, SavedState
@@ -188,6 +188,7 @@ __all__ = [
     "Shared",
     "SharedKey",
     "Sheet",
+    "Shifted",
     "Size",
     "SourceFacts",
     "Spot",

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from preflight.epochs.facts import Changing
 from preflight.flow.facts import Flow
 from preflight.objects.facts import Definition
+from preflight.pipelines.facts import Shifted
 from preflight.sheets.facts import Sheet
 from preflight.sources.flaws.facts import Use
 from preflight.users_code.facts import Frame, Lack
@@ -261,6 +262,9 @@ class FirstBatches:
 
     changing: Changing | None = None
     """What is known of samples that are others each time that they are asked for."""
+
+    shifted: Shifted | None = None
+    """What is known of lists of files of its data set that are out of step."""
 
     printed: tuple[Traceback, ...] = ()
     """Exceptions that processes and threads have printed by then."""
