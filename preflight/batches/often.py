@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from preflight.epochs.changing import changing
+from preflight.epochs.facts import Changing
 from preflight.epochs.order import same_order
 from preflight.epochs.rows import digest
 from preflight.loaders.around import real_loader
@@ -47,6 +48,9 @@ def run(
     else:
         drawn = _of_epochs(loader, parts, root, seconds, tell)
         drawn |= _drawn(parts, workers, seconds, tell) if workers else {"why_not": NO_WORKERS}
+        alike = drawn.get("workers_alike") or drawn.get("epochs_alike")
+        if drawn.get("varies") and alike and _changing(parts, root, seconds, tell) is not None:
+            drawn["varies"] = False  # not by chance: it works on what it keeps
     tell(drawn=drawn)
     return drawn
 
@@ -58,9 +62,15 @@ def _of_epochs(
     order = changes = None
     with contextlib.suppress(Exception):  # the user's code, which no job asks for this way
         order = same_order(parts, root) if real_loader(loader) is loader else None
-        if not parts.get("num_workers") or parts.get("persistent_workers") is True:
-            changes = changing(parts, root, seconds, tell)
+    if not parts.get("num_workers") or parts.get("persistent_workers") is True:
+        changes = _changing(parts, root, seconds, tell)
     return {"order": to_wire(order), "changing": to_wire(changes)}
+
+
+def _changing(parts: Any, root: str, seconds: float, tell: Callable[..., None]) -> Changing | None:
+    with contextlib.suppress(Exception):  # the user's code, which no job asks for this way
+        return changing(parts, root, seconds, tell)
+    return None
 
 
 def _drawn(parts: Any, workers: int, seconds: float, tell: Callable[..., None]) -> dict[str, Any]:

@@ -34,9 +34,14 @@ class _Buffer:
         self.first = self.last = list(held)
         self.entered = len(held)
         self.is_mixed = False
-        """Whether some have left it from its middle."""
+        """Whether some have left it that were neither the first nor the last to enter."""
 
-        self._since = self._unchanged = 0
+        self.is_told_apart = len({*map(id, held)}) == len(held)
+        """Whether all in it are things of their own, and not tokens, which come again."""
+
+        self._ages = {id(one): age for age, one in enumerate(self.last)}
+
+        self._since = self._unchanged = self._passed = 0
         self._given: set[int] = set()
         self._left_it = self._stayed = 0
         """How many have left it when they were given, and how many have not."""
@@ -53,13 +58,21 @@ class _Buffer:
         steps, self._since = self._since, 0
         now = list(self.held)
         there, before = {*map(id, now)}, {*map(id, self.last)}
-        gone = [place for place, one in enumerate(self.last) if id(one) not in there]
-        self.entered += sum(id(one) not in before for one in now)
+        self.is_told_apart = self.is_told_apart and len(there) == len(now)
+        if not self.is_told_apart:
+            return
+        gone = [self._ages.pop(id(one)) for one in self.last if id(one) not in there]
+        left = [self._ages[id(one)] for one in self.last if id(one) in there]
+        for one in now:
+            if id(one) not in before:
+                self._ages[id(one)] = self.entered
+                self.entered += 1
         is_changed = bool(gone) or len(now) != len(self.last)
         self._unchanged = 0 if is_changed else self._unchanged + steps
-        is_block = bool(gone) and gone[-1] - gone[0] == len(gone) - 1
-        is_end = is_block and (gone[0] == 0 or gone[-1] == len(self.last) - 1)
-        self.is_mixed = self.is_mixed or (bool(gone) and not is_end)
+        self._passed += 0 if is_changed else steps
+        if gone and left:
+            is_in_order = max(gone) < min(left) or min(gone) > max(left)
+            self.is_mixed = self.is_mixed or not is_in_order
         self._stayed += len(self._given & there)
         self._left_it += len((self._given | (given & before)) - there)
         self._given = given & there
@@ -73,10 +86,13 @@ class _Buffer:
         """
         before = {*map(id, self.first)}
         left = len(self.held)
-        if not self.is_mixed or 2 * self._unchanged > left:
+        may_have_come = 5 * (self._unchanged + 1) >= 4 * left
+        if not self.is_told_apart or not self.is_mixed or may_have_come:
             return 0
-        is_given = 2 * (self.entered - came) >= left
-        is_given = is_given or (not self._stayed and 2 * self._left_it >= came)
+        # Those that left as soon as they had entered were never seen in it.
+        entered = self.entered + self._passed
+        is_given = 2 * (entered - came) >= left or 2 * self._left_it >= came
+        is_given = is_given and not self._stayed
         return left if is_given and any(id(one) not in before for one in self.held) else 0
 
 
@@ -88,7 +104,7 @@ class Watched:
         self._buffers: dict[int, _Buffer] = {}
         self._iterators: list[Any] = []
         self._came = 0
-        self._is_over = False
+        self._is_over, self._is_known = False, True
 
     def __iter__(self) -> Iterator[Any]:
         return self
@@ -99,10 +115,15 @@ class Watched:
             self._is_over = True
             raise StopIteration
         self._came += 1
-        self._look(item)
+        try:
+            self._look(item)
+        except RuntimeError:  # a thread changes it meanwhile, and nobody knows what it holds
+            self._is_known = False
         return item
 
     def _look(self, item: Any) -> None:
+        if not self._is_known:
+            return
         self._iterators = []
         _note([self._items], self._iterators, 0)
         for one in self._iterators:
@@ -120,7 +141,9 @@ class Watched:
 
     def left_behind(self) -> LeftBehind | None:
         """Say what is left; None: nothing, or it was not read to its end."""
-        if not self._is_over or not self._iterators or not all(map(_is_spent, self._iterators)):
+        if not (self._is_over and self._is_known and self._iterators) or not all(
+            map(_is_spent, self._iterators)
+        ):
             return None
         for one in self._buffers.values():
             number = one.left(self._came)

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import heapq
 import itertools
 import os
 import random
@@ -79,6 +80,14 @@ def turning() -> Iterator[Any]:
         if len(held) > 10:
             held.rotate(random.randrange(10))
             yield held.popleft()
+
+
+def by_a_heap() -> Iterator[Any]:
+    held: list[tuple[float, int]] = []
+    for number, _ in enumerate(read()):
+        heapq.heappush(held, (random.random(), number))
+        if len(held) > 10:
+            yield torch.tensor(heapq.heappop(held)[1])
 
 
 def of_two_stages() -> Iterator[Any]:
@@ -161,6 +170,16 @@ def window() -> Iterator[Any]:
             yield held.popleft()
 
 
+def tokens() -> Iterator[Any]:
+    """Cut texts in a random order into rows, and leave the rest."""
+    held: list[int] = []
+    for number in random.sample(range(NUMBER), NUMBER):
+        held += [number] * (number % 7 + 1)
+        while len(held) >= 16:
+            yield torch.tensor(held[:16])
+            del held[:16]
+
+
 def with_negatives() -> Iterator[Any]:
     """Give each sample beside another one, out of a pool of those that came."""
     pool: list[Any] = []
@@ -177,6 +196,7 @@ def held_back() -> dict[str, Any]:
         "swapping": of(Stream(swapping)),
         "popping": of(Stream(popping), num_workers=1),
         "turning": of(Stream(turning)),
+        "by_a_heap": of(Stream(by_a_heap)),
         "of_two_stages": of(Stream(of_two_stages), batch_size=None),
         "mapped": of(Stream(mapped)),
         "measured": of(Measured(popping)),
@@ -194,6 +214,7 @@ def given_all() -> dict[str, Any]:
         "sliced": of(Stream(lambda: itertools.islice(emptied(), 40))),
         "some": of(Stream(some)),
         "window": of(Stream(window)),
+        "tokens": of(Stream(tokens)),
         "with_negatives": of(Stream(with_negatives)),
     }
 
@@ -399,7 +420,8 @@ def changing() -> dict[str, Any]:
 def staying() -> dict[str, Any]:
     each = (by_calls, by_time, by_system, by_generator, by_lazy_generator, in_turn)
     found = {one.__name__: of(Stored(one)) for one in (*each, kept_as_drawn, of_a_copy)}
-    return {**found, "forked_each_time": of(Stored(divided), num_workers=2)}
+    found["forked_each_time"] = of(Stored(divided), num_workers=2)
+    return {**found, "forked_with_its_cache": of(Stored(of_cache), num_workers=2)}
 
 
 # --- parts of a batch -----------------------------------------------------------------------------

@@ -37,6 +37,7 @@ def bad(copies: None, tmp_path_factory: pytest.TempPathFactory) -> dict[str, lis
 LEFT = {
     "swapping": "leaves out 20 of 60 samples in an epoch: they are in held when swapping ends",
     "popping": "leaves out 10 of 60 samples in an epoch: they are in held when popping ends",
+    "by_a_heap": "leaves out 10 of 60 samples in an epoch: they are in held when by_a_heap ends",
     "turning": "leaves out 10 of 60 samples in an epoch: they are in held when turning ends",
     "of_two_stages": "leaves out 10 of 60 samples in an epoch: they are in held when popping ends",
     "mapped": "leaves out 10 of 60 samples in an epoch: they are in held when popping ends",
