@@ -42,10 +42,6 @@ class _SameNumbers:
         return digest(self.dataset[index])
 
 
-def _begin_all(number: int) -> None:
-    Generators().begin(number)
-
-
 def changing(
     parts: Mapping[str, Any], root: str, seconds: float, tell: Callable[..., None]
 ) -> Changing | None:
@@ -70,7 +66,8 @@ def changing(
     if twice[0] == twice[1] or (time.monotonic() - begun) * 2 * _TIMES > seconds:
         return None
     orders = [one] * _TIMES, [other, one] * (_TIMES // 2)
-    first, second = _asked(_SameNumbers(dataset, _begin_all), *orders)
+    # Those of this process: what a copy makes itself gives another number behind another sample.
+    first, second = _asked(_SameNumbers(dataset, Generators().begin), *orders)
     if first[0] != second[1] or not (_goes_on(first) and _goes_on(second[::2])):
         return None
     at = defined(type(dataset), root, if_own=True).at

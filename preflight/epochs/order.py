@@ -46,14 +46,14 @@ def same_order(own: Mapping[str, Any], root: str) -> SameOrder | None:
     shuffling = [one for one in chain.values() if _shuffles(type(one), root)]
     if not (told or shuffling) or any(map(_is_told_not_to, chain.values())):
         return None
-    until = time.monotonic() + _SECONDS
+    until, is_batches = time.monotonic() + _SECONDS, first == "batch_sampler"
     with kept_random_state():
-        orders = [_order(own[first], until) for _ in range(2)]
+        orders = [_order(own[first], until, is_batches=is_batches) for _ in range(2)]
         if orders[0] is None or orders[0] != orders[1] or _is_in_turn(orders[0]):
             return None
         for way, one in told.items():
             one.set_epoch(getattr(one, "epoch", 0) + 1)
-            other = _order(own[first], until)
+            other = _order(own[first], until, is_batches=is_batches)
             if other is None:
                 return None
             if other != orders[0]:
@@ -79,18 +79,18 @@ def _chain(way: str, sampler: object, depth: int) -> Iterator[tuple[str, Any]]:
         yield from _chain(f"{way}.{name}", own.get(name), depth + 1)
 
 
-def _order(sampler: Any, until: float) -> list[int] | None:
-    """Give the indices of an epoch; None where they are no numbers, or take too long."""
-    found: list[int] = []
+def _order(sampler: Any, until: float, *, is_batches: bool) -> list[Any] | None:
+    """Give the indices of an epoch, which may be names; None where that takes too long."""
+    found: list[Any] = []
     for one in itertools.islice(sampler, _MOST):
-        each = one if isinstance(one, (list, tuple)) else (one,)
-        if time.monotonic() > until or not all(hasattr(index, "__index__") for index in each):
+        each = one if is_batches else (one,)
+        if time.monotonic() > until:
             return None
-        found += map(int, each)
+        found += (int(index) if hasattr(index, "__index__") else index for index in each)
     return found
 
 
-def _is_in_turn(order: list[int]) -> bool:
+def _is_in_turn(order: list[Any]) -> bool:
     """Whether they come one behind the other, or are too few to tell."""
     return len({*order}) < _FEWEST or all(a <= b for a, b in itertools.pairwise(order))
 

@@ -287,6 +287,19 @@ class Groups(Own):
         return iter(groups)
 
 
+class ByName(Rows):
+    def __getitem__(self, index: Any) -> Any:
+        return super().__getitem__(int(index[0]))
+
+
+class Named(Own):
+    """Gives places with sizes."""
+
+    def __iter__(self) -> Any:
+        order = random.Random(0).sample(range(NUMBER), NUMBER)
+        return iter((str(one), 8) for one in order)
+
+
 class ByLength(Own):
     def __iter__(self) -> Any:
         return iter(sorted(range(NUMBER), key=lambda one: one * 37 % 101))
@@ -308,6 +321,7 @@ def same_order() -> dict[str, Any]:
         "of_python": of(Rows(), sampler=OfPython(), num_workers=2),
         "batched": DataLoader(Rows(), batch_sampler=BatchSampler(OfTorch(), 4, drop_last=True)),
         "groups": DataLoader(Rows(), batch_sampler=Groups()),
+        "named": of(ByName(), sampler=Named()),
         "stream": of(InFixedOrder()),
     }
 

@@ -57,7 +57,7 @@ def test_what_a_shuffle_buffer_holds_back_is_told(name: str, bad: dict[str, list
     assert finding.at.file == "jobs.py"
 
 
-@pytest.mark.parametrize("name", ["of_torch", "of_python", "batched", "groups", "stream"])
+@pytest.mark.parametrize("name", ["of_torch", "of_python", "batched", "groups", "named", "stream"])
 def test_an_order_that_is_shuffled_alike_in_each_epoch_is_told(
     name: str, bad: dict[str, list[Finding]]
 ) -> None:
@@ -92,7 +92,7 @@ def test_a_part_that_is_shorter_in_one_batch_is_told(
 
 
 def test_nothing_else_is_told_of_them(bad: dict[str, list[Finding]]) -> None:
-    assert len(bad) == len(LEFT) + 15
+    assert len(bad) == len(LEFT) + 16
 
 
 def test_neighbours_that_are_sound_are_left_alone(copies: None, tmp_path: Path) -> None:
