@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,9 +12,12 @@ from typing import Any
 
 import pytest
 
+import preflight
 from tests.warming import CAN_COPY, start_copies
 
 pytestmark = pytest.mark.skipif(not CAN_COPY, reason="processes are started as ever here")
+
+TEMPLATE = "torch_template"
 
 LOOK = """
 import json, multiprocessing, os, resource, signal, sys, threading, warnings
@@ -162,3 +166,19 @@ def test_a_process_sees_what_a_fresh_one_sees(
     assert (copy.pop("is a copy"), fresh.pop("is a copy")) == (True, False)
     copy["descriptors"].remove("socket")
     assert copy == fresh
+
+
+def test_what_preflight_starts_is_a_copy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The process of the user's code, and its scripts: else each of them imports torch anew."""
+    tell = f"import sys\nprint('a copy:', {TEMPLATE!r} in sys.modules, file=sys.stderr)\n"
+    (tmp_path / "job.py").write_text(f"{tell}import torch\ndef make(): return torch.nn.ReLU()\n")
+    (tmp_path / "train.py").write_text(tell)
+    start_copies(monkeypatch)
+
+    preflight.run("job:make", "train.py", folder=str(tmp_path), select=["model-", "script-"])
+
+    told = re.findall(r"a copy: (\w+)", capfd.readouterr().err)
+    assert len(told) > 1
+    assert {*told} == {"True"}

@@ -11,9 +11,15 @@ from typing import Any
 
 from preflight.cached_files.cache_listing import list_cache
 from preflight.cached_files.facts import BROKEN, ODD, CacheFacts, CachePiece
+from preflight.caches.beside import (
+    UNKNOWN,
+    compared,
+    is_compared,
+    is_for_torch,
+    strangers,
+)
 from preflight.caches.job_torch import torch_of
 from preflight.caches.kind import CACHE, SECONDS
-from preflight.caches.numpy_beside import compared, is_compared
 from preflight.caches.table import WHOLE
 from preflight.caches.under_way import OFTEN, TIMES, Cache, same_as
 from preflight.findings.finding import Location
@@ -26,7 +32,7 @@ from preflight.ledger.rows import Remembered
 from preflight.targets.targets import CacheFolder
 from preflight.targets.told_once import own_files
 from preflight.tensors.facts import CacheContents, Content
-from preflight.values.names import name_of
+from preflight.values.names import first_of, name_of
 from preflight.values.stamps import digest_of, stamps_of
 
 # Files that are asked about together, so that they can be shared out evenly.
@@ -191,8 +197,10 @@ class Caches(Gather):
     def _whole(self, one: Cache, places: Sequence[int], read_at: float | None) -> Iterator[Looked]:
         table = one.table
         for place in places:
-            said = WHOLE.get(chr(table.seen[place]))
-            if said is not None and not is_compared(table.names[place]):
+            letter, name = chr(table.seen[place]), table.names[place]
+            said = WHOLE.get(letter)
+            is_strange = letter == UNKNOWN and is_for_torch(name)
+            if said is not None and not is_compared(name) and not is_strange:
                 facts = self._plain(one, place, *said)
                 yield Looked(facts=facts, target=one.target, read_at=read_at)
 
@@ -200,10 +208,22 @@ class Caches(Gather):
         size, name = one.table.size(place), self._name(one, place)
         return CacheFacts(file=name, size=size, format=form, verified=verified)
 
-    def _compared(self, one: Cache) -> Iterator[Looked]:
+    def _compared(self, one: Cache) -> Iterator[Look]:
         """Give the files that are held against each other, once all of them were seen."""
         places, wrong = compared(one.table)
-        for place in places:
+        foreign, misfits = strangers(one.table)
+        wrong |= misfits
+        if left := [place for place in foreign if place not in misfits]:
+            what = f"none of torch's by {'its' if len(left) == 1 else 'their'} first bytes"
+            names = first_of([self._name(one, place) for place in left[:3]], len(left))
+            yield Left(
+                reason=f"{names}: {what}, and no reader reads other files of such a name",
+                kinds=(CacheFacts,),
+                count=len(left),
+                noun="file",
+                target=one.target,
+            )
+        for place in (*places, *misfits):
             facts = one.table.odd.get(place)
             if facts is None:
                 facts = self._plain(one, place, *WHOLE[chr(one.table.seen[place])])

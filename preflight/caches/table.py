@@ -85,8 +85,8 @@ class CacheTable:
         left = set(unseen)
         return tuple(place for place in range(len(self.seen)) if place not in left)
 
-    def places(self, letter: str, most: int) -> list[int]:
-        """Give the places of the first files of a letter."""
+    def places(self, letter: str, most: int | None = None) -> list[int]:
+        """Give the places of the first files of a letter, or of all."""
         return list(itertools.islice(self._places(letter), most))
 
     def _places(self, letter: str) -> Iterator[int]:

@@ -68,6 +68,11 @@ _SAID_WITH_AN = (
 )
 
 # What text may hold below the space: tab, line feed, form feed, carriage return, escape (colours).
+_BEYOND_ASCII = bytes(range(0x80, 0x100))
+
+# Bytes of a text that is told by its letters alone; fewer may be anything.
+_LEAST_LATIN = 32
+
 _NOT_TEXT = bytes(code for code in range(0x20) if code not in (9, 10, 12, 13, 27)) + b"\x7f"
 
 
@@ -134,8 +139,15 @@ def _is_text(head: bytes) -> bool:
         head.decode("utf-8")
     except UnicodeDecodeError as error:
         # A character of several bytes may be cut where the head ends.
-        return error.end == len(head) and error.reason == "unexpected end of data"
+        cut = error.end == len(head) and error.reason == "unexpected end of data"
+        return cut or _is_latin(head)
     return True
+
+
+def _is_latin(head: bytes) -> bool:
+    """Whether it reads as a text of one byte a letter, most of which are those of ASCII."""
+    ascii_only = head.translate(None, _BEYOND_ASCII)
+    return len(head) >= _LEAST_LATIN and len(ascii_only) * 4 >= len(head) * 3
 
 
 def with_article(name: str) -> str:

@@ -167,6 +167,8 @@ def _given(node: ast.AST) -> Iterator[tuple[str, ast.expr | None]]:
     else:
         each = given_by(node)
         yield from ((name, _default_of(value)) for name, value in each)
+    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        yield node.name, _returned(node)
     targets: list[ast.expr | None] = []
     if isinstance(node, (ast.For, ast.AsyncFor, ast.AugAssign)):
         targets = [node.target]
@@ -188,6 +190,14 @@ def _of_call(call: ast.Call) -> Iterator[tuple[str, ast.expr | None]]:
         yield text_of(call.args[0]) or "", call.args[1]
     else:
         yield from given_by(call)
+
+
+def _returned(function: ast.FunctionDef | ast.AsyncFunctionDef) -> ast.expr | None:
+    """Give what a function returns that does nothing else, and is told nothing."""
+    body = [one for one in function.body if not isinstance(one, ast.Expr)]
+    told = [one.arg for one in (*function.args.posonlyargs, *function.args.args)]
+    alone = len(body) == 1 and isinstance(body[0], ast.Return)
+    return body[0].value if alone and told in ([], ["self"], ["cls"]) else None  # type: ignore[attr-defined]
 
 
 def _default_of(value: ast.expr) -> ast.expr | None:

@@ -1,7 +1,8 @@
 """Says how a test comes out in a job that is started as its defaults have it.
 
-A name counts for what all sources that speak of it give it by default, as far as they agree. What
-is not written out is unknown, and so is whatever follows from it.
+A name counts for what all sources that speak of it give it by default, as far as they agree; that
+of a function for what it returns. What is not written out is unknown, and so is whatever follows
+from it.
 """
 
 from __future__ import annotations
@@ -173,7 +174,7 @@ class Defaults:
                 return UNKNOWN if said is UNKNOWN else _CONVERTERS[name](said)
             except (TypeError, ValueError):
                 return UNKNOWN
-        return UNKNOWN
+        return UNKNOWN if node.args or node.keywords else self._named(name, depth)
 
 
 def _variable_of(node: ast.expr) -> str | None:
@@ -184,7 +185,7 @@ def _variable_of(node: ast.expr) -> str | None:
 
 
 def names_asked(text: str) -> set[str]:
-    """Give the names on which it depends what code comes to: `x` of `args.x`, `get("x")`."""
+    """Give the names on which it depends what code comes to: `x` of `args.x`, `get("x")`, `x()`."""
     names: set[str] = set()
     waiting = [expression_of(text)]
     while waiting:
@@ -200,11 +201,22 @@ def names_asked(text: str) -> set[str]:
             waiting += [node.left, *node.comparators]
         elif isinstance(node, (ast.List, ast.Tuple, ast.Set)):
             waiting += node.elts
-        elif isinstance(node, ast.Call) and last_name(node.func) in _LOOKUPS:
-            names.update(filter(None, map(text_of, node.args[:2])))
-            waiting += [*node.args[1:], *(one.value for one in node.keywords)]
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            waiting.append(node.func.value)
-        elif isinstance(node, ast.Call) and last_name(node.func) in _CONVERTERS:
-            waiting += node.args
+        elif isinstance(node, ast.Call):
+            those, more = _asked_by_call(node)
+            names |= those
+            waiting += more
     return names
+
+
+def _asked_by_call(node: ast.Call) -> tuple[set[str], list[ast.expr]]:
+    """Give names on which a call depends, and what is to be looked into."""
+    name = last_name(node.func)
+    held = [node.func.value] if isinstance(node.func, ast.Attribute) else []
+    given = [*node.args[1:], *(one.value for one in node.keywords)]
+    if name in _LOOKUPS:
+        return set(filter(None, map(text_of, node.args[:2]))), given
+    if not node.args and not node.keywords:
+        return {name} - _OF_TEXT, held
+    if held:
+        return set(), held
+    return set(), node.args if name in _CONVERTERS else []

@@ -14,7 +14,9 @@ from preflight.values.listing import Listed
 _IMAGES, _TENSORS = frozenset(IMAGE_SUFFIXES), frozenset(CACHE_SUFFIXES)
 
 _DOCUMENTS = re.compile(
-    r"(?:hf)?docs?|documentation|assets?|figures?|figs?|screenshots?|teasers?|readme", re.IGNORECASE
+    r"(?:hf)?docs?|documentation|assets?|figures?|figs?|screenshots?|teasers?|readme|"
+    r"blogs?|posts|web-?(?:site|page)s?|github-?pages|slides|papers?|logos?|icons?|badges?",
+    re.IGNORECASE,
 )
 
 # Folders that hold data as often as pictures of a README: one that it shows decides, where most do.

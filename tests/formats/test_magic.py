@@ -72,6 +72,7 @@ def database() -> bytes:
         (b'<?xml version="1.0"?><Error><Code>AccessDenied</Code>', "XML document"),
         (b"a dog on a beach", "text file"),
         ("ein Hündchen, 一只狗".encode(), "text file"),
+        ("Não é um cão, é um gato na praia.\n".encode("latin-1"), "text file"),
         (b"", "empty file"),
         (bytes(512), "run of zero bytes"),
         (b"\x00", "run of zero bytes"),
@@ -84,8 +85,11 @@ def test_other_files_are_named_as_their_writers_begin_them(content: bytes, name:
 
 @pytest.mark.parametrize(
     "content",
-    [bytes(range(1, 256)), b"\xff\xfea\x00b\x00", b"BMW is a car \xff", b"\x80\x02}q\x00."],
-    ids=["noise", "UTF-16", "text that begins as a bitmap", "pickle"],
+    [
+        *(bytes(range(1, 256)), b"\xff\xfea\x00b\x00", b"BMW is a car \xff", b"\x80\x02}q\x00."),
+        *(b"\xe9 abcd", bytes(range(0xA0, 0xE0))),
+    ],
+    ids=["noise", "UTF-16", "as a bitmap begins", "pickle", "a few letters", "beyond ASCII"],
 )
 def test_what_says_nothing_of_itself_is_not_guessed_at(content: bytes) -> None:
     assert what_is(content) is None

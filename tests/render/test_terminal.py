@@ -11,9 +11,11 @@ from dataclasses import replace
 import pytest
 from rich.cells import cell_len
 
+from preflight.findings.coverage import Covered
 from preflight.findings.finding import Aside, Finding, Location, Severity
 from preflight.findings.report import Broken, Named, Report, Setting, Skip
 from preflight.render import terminal
+from preflight.render.verdict import unread_files
 from tests.conftest import said_by
 from tests.render.jobs import REPORTS, demo, healthy, unjudged, warned
 from tests.render.sample import HOSTILE, accept, everything, finding, outcome
@@ -503,3 +505,12 @@ def test_where_nothing_can_be_moved_no_page_says_so() -> None:
 def _with_aside(report: Report, stays: str | None) -> tuple[Finding, ...]:
     aside = (Aside(file="a.pt", stays=stays),)
     return tuple(replace(one, aside=aside) for one in report.findings)
+
+
+def test_files_without_a_suffix_are_counted_in_words() -> None:
+    counts = {".gz": 313, "": 161, ".pem": 44, ".x": 2, ".y": 1}
+    covered = Covered(part="data", state="unread", unread=counts)
+
+    said = unread_files([covered])
+
+    assert said == "313 .gz, 161 without a suffix, 44 .pem and 3 other"

@@ -448,6 +448,27 @@ def test_a_model_is_offered_from_where_models_lie(tmp_path: Path, given: str) ->
     assert hint == "preflight run models.detector:Detector"
 
 
+@pytest.mark.parametrize(
+    ("script", "hint"),
+    [("", None), ("Second", "net:Second"), ("Model", "net:First")],
+    ids=["of several that nothing starts", "the one that a script makes", "by its second name"],
+)
+def test_of_several_models_the_one_that_trains_is_offered(
+    tmp_path: Path, script: str, hint: str | None
+) -> None:
+    model = "class {0}(torch.nn.Module):\n    def __init__(self, size):\n        pass\n\n\n"
+    both = "import torch\n\n\n" + model.format("First") + model.format("Second")
+    put(tmp_path, "net.py", content=f"{both}Model = First\n".encode())
+    if script:
+        lines = f"from net import {script}\nmodel = {script}(3)\nDataLoader(model)\n"
+        put(tmp_path, "train.py", content=lines.encode())
+    shards(tmp_path / "data")
+
+    said = part(run(tmp_path, "data", "source=."), "model").hint
+
+    assert said == (f"preflight run {hint}" if hint else None)
+
+
 PIPELINE = b"""
 import webdataset as wds
 

@@ -86,6 +86,10 @@ NOTHING = {
     "what sends files": "def prepare_hub_uploader(args):\n    return Uploader(args)",
     "what fetches files": "def get_downloader():\n    return Fetch()",
     "something else": "def load_config():\n    return dict()",
+    "a class for others": "class BaseNet(nn.Module):\n    pass",
+    "an abstract one": (
+        "class Op(nn.Module):\n    @abc.abstractmethod\n    def forward(self, x):\n        pass"
+    ),
     "no Python": "def (:",
 }
 

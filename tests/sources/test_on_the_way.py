@@ -528,3 +528,50 @@ def test_a_script_in_a_package_finds_it_where_the_package_lies(tmp_path: Path) -
     }
 
     assert judged(tmp_path, files, "code/pack/train.py") == [("code/pack/lib.py", Severity.ERROR)]
+
+
+ASKS = {
+    "a variable that a cloud sets": "def in_cloud():\n    return 'CLOUD_JOB' in os.environ\n",
+    "with a word on it": (
+        'def in_cloud():\n    """Whether it is the cloud."""\n'
+        "    return os.environ.get('CLOUD_JOB') is not None\n"
+    ),
+    "through another": (
+        "def has(): return 'CLOUD_JOB' in os.environ\ndef in_cloud(): return has() and True\n"
+    ),
+}
+CALLS_IN_CLOUD = (
+    "import lib\nif __name__ == '__main__':\n    if lib.in_cloud() and not lib.at_home():\n"
+    "        lib.setup()\n"
+)
+
+
+@pytest.mark.parametrize("function", ASKS.values(), ids=ASKS)
+@pytest.mark.parametrize("path", ["train.py", "."], ids=["file", "folder"])
+def test_what_a_function_says_no_to_is_not_come_to(
+    tmp_path: Path, function: str, path: str
+) -> None:
+    files = {"train.py": CALLS_IN_CLOUD, "lib.py": IN_A_FUNCTION + function}
+
+    assert judged(tmp_path, files, path) == [("lib.py", Severity.NOTE)]
+    assert judged(tmp_path, files, path, CLOUD_JOB="7") == [("lib.py", Severity.ERROR)]
+
+
+UNKNOWN = {
+    "more than one thing": "def in_cloud():\n    look()\n    return False if a else True\n",
+    "by what it is told": "def in_cloud(name='x'):\n    return name in os.environ\n",
+    "what some say and others do not": (
+        "class A:\n    def in_cloud(self):\n        return False\n"
+        "class B:\n    def in_cloud(self):\n        return True\n"
+    ),
+    "of another package": "",
+}
+
+
+@pytest.mark.parametrize("function", UNKNOWN.values(), ids=UNKNOWN)
+def test_what_a_function_says_that_is_not_known_counts_for_nothing(
+    tmp_path: Path, function: str
+) -> None:
+    files = {"train.py": CALLS_IN_CLOUD, "lib.py": IN_A_FUNCTION + function}
+
+    assert judged(tmp_path, files) == [("lib.py", Severity.ERROR)]

@@ -87,7 +87,10 @@ def test_a_folder_of_data_may_have_a_readme(tmp_path: Path) -> None:
 # --- documents ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("folder", ["docs", "doc", "assets", "figures", "Figures", "pkg/assets"])
+@pytest.mark.parametrize(
+    "folder",
+    ["docs", "doc", "assets", "figures", "Figures", "pkg/assets", "blogs/new/media", "website"],
+)
 @pytest.mark.parametrize("words", [(), (".",)])
 def test_pictures_of_documents_are_no_data_set(
     tmp_path: Path, folder: str, words: tuple[str, ...]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from preflight.sources.makers.returned import Returned, needs_of, returned_by
@@ -46,6 +46,8 @@ _MODEL_CLASSES = frozenset(
     {"Module", "LightningModule", "PreTrainedModel", "ModelMixin", "PyTorchModelHubMixin"}
 )
 
+_FOR_OTHERS = re.compile(r"^Base(?=[A-Z])|Base$|Mixin$|^Abstract")
+
 _USUAL, _BY_VALUE, _BY_ITSELF = range(3)
 
 
@@ -75,6 +77,14 @@ class Maker(NamedTuple):
     by: str = ""
     """What it calls to make it."""
 
+    is_called: bool = False
+    """Whether what trains calls it, by the names of files."""
+
+    @property
+    def is_guess(self) -> bool:
+        """Whether nothing speaks for it but what it comes from."""
+        return self.kind == "model" and self.rank == _BY_ITSELF
+
 
 class _Function(NamedTuple):
     name: str
@@ -88,6 +98,7 @@ class _Class(NamedTuple):
     line: int
     needs: tuple[str, ...]
     bases: tuple[str, ...]
+    is_abstract: bool
 
 
 class _Source(NamedTuple):
@@ -98,6 +109,12 @@ class _Source(NamedTuple):
     classes: tuple[_Class, ...]
     used: frozenset[str]
     """Names that its classes call: blocks that others are built of."""
+
+    called: frozenset[str]
+    """Names that its functions call, of a file that trains by its name."""
+
+    aliases: Mapping[str, str]
+    """Second names: `Model` of `Model = DetectionModel`."""
 
 
 def factories_in(folder: str, *, paths: Iterable[str] | None = None) -> Iterator[Maker]:
@@ -113,7 +130,11 @@ def factories_in(folder: str, *, paths: Iterable[str] | None = None) -> Iterator
             *(known.of_function(one, f"{home}:{one.name}") for one in source.functions),
             *(known.of_class(one, f"{home}:{one.name}", source) for one in source.classes),
         ]
-        makers = [one._replace(file=source.file) for one in found if one is not None]
+        makers = [
+            one._replace(file=source.file, is_called=one.call.rpartition(":")[2] in known.called)
+            for one in found
+            if one is not None
+        ]
         yield from sorted(makers, key=lambda one: one.line)
 
 
@@ -172,17 +193,38 @@ def _summary(file: str, tree: ast.Module) -> _Source:
     functions: list[_Function] = []
     classes: list[_Class] = []
     used: set[str] = set()
+    called: set[str] = set()
+    aliases: dict[str, str] = {}
+    trains = TRAINS.match(file.rpartition("/")[2].removesuffix(".py")) is not None
     for node in tree.body:
+        if trains and not isinstance(node, ast.ClassDef):
+            called |= _called_in(node)
         if isinstance(node, ast.FunctionDef):
             if not node.name.startswith("_") and not TRAINS.match(node.name):
                 returned = returned_by(node)
                 functions.append(_Function(node.name, node.lineno, needs_of(node), returned))
         elif isinstance(node, ast.ClassDef):
             bases = tuple(map(last_name, node.bases))
-            classes.append(_Class(node.name, node.lineno, _needs_of_class(node), bases))
-            calls = (one for one in ast.walk(node) if isinstance(one, ast.Call))
-            used |= {last_name(one.func) for one in calls} - {node.name}
-    return _Source(file, tuple(functions), tuple(classes), frozenset(used))
+            needs, is_abstract = _needs_of_class(node), _is_abstract(node)
+            classes.append(_Class(node.name, node.lineno, needs, bases, is_abstract))
+            used |= _called_in(node) - {node.name}
+        elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Name):
+            aliases |= dict.fromkeys(map(last_name, node.targets), node.value.id)
+    every = frozenset(used), frozenset(called), aliases
+    return _Source(file, tuple(functions), tuple(classes), *every)
+
+
+def _called_in(node: ast.stmt) -> set[str]:
+    return {last_name(one.func) for one in ast.walk(node) if isinstance(one, ast.Call)}
+
+
+def _is_abstract(node: ast.ClassDef) -> bool:
+    """Whether a class is there for others, and no object of it alone is made."""
+    if _FOR_OTHERS.search(node.name):
+        return True
+    functions = (one for one in node.body if isinstance(one, ast.FunctionDef))
+    decorators = (last_name(one) for function in functions for one in function.decorator_list)
+    return any(one.startswith("abstract") for one in decorators)
 
 
 def _needs_of_class(node: ast.ClassDef) -> tuple[str, ...]:
@@ -198,12 +240,16 @@ def _needs_of_class(node: ast.ClassDef) -> tuple[str, ...]:
 class _Known:
     """Says what is a loader or a model, by what stands in all of the files."""
 
-    def __init__(self, sources: Iterable[_Source]) -> None:
+    def __init__(self, sources: Sequence[_Source]) -> None:
         self.classes: dict[str, _Class] = {}
         self.functions: dict[str, _Function] = {}
+        self.called: set[str] = set()
         for source in sources:
             self.classes |= {one.name: one for one in source.classes}
             self.functions |= {one.name: one for one in source.functions}
+            self.called |= source.called
+        for alias, name in (pair for one in sources for pair in one.aliases.items()):
+            self.called |= {name} if alias in self.called else set()
 
     def of_function(self, one: _Function, call: str) -> Maker | None:
         """Say what calling a function gives."""
@@ -239,7 +285,7 @@ class _Known:
             if base in LOADER_CLASSES or base.endswith("Trainer"):
                 return made._replace(what=f"is a {base}", rank=_BY_ITSELF)
         is_block = one.name.startswith("_") or one.name in source.used
-        if not is_block and self._is_model(lineage):
+        if not is_block and not one.is_abstract and self._is_model(lineage):
             return made._replace(kind="model", what="is a model", rank=_BY_ITSELF)
         return None
 

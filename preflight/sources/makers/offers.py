@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -107,9 +108,16 @@ def _made_in(folder: str, paths: tuple[str, ...]) -> dict[str, tuple[str, str | 
 
     found: dict[str, tuple[str, str | None]] = {}
     makers = worth_offering(factories_in(folder, paths=paths))
-    for maker in sorted(makers, key=lambda one: (bool(one.needs), not _LIKELY.search(one.file))):
-        found.setdefault(maker.kind, (_command(maker.call), _said_of(maker)))
+    alike = Counter((one.kind, _how_good(one)) for one in makers)
+    for maker in sorted(makers, key=_how_good):
+        # Of several classes that nothing here starts, any may be a block of another.
+        if not maker.is_guess or maker.is_called or alike[maker.kind, _how_good(maker)] == 1:
+            found.setdefault(maker.kind, (_command(maker.call), _said_of(maker)))
     return found
+
+
+def _how_good(maker: Maker) -> tuple[bool, bool, bool]:
+    return not maker.is_called, bool(maker.needs), not _LIKELY.search(maker.file)
 
 
 def _said_of(maker: Maker) -> str:

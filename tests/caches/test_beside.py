@@ -1,4 +1,4 @@
-"""A `.npy` file is held against those beside it: raw arrays of that name may hold any bytes."""
+"""Files are held against those beside them: raw arrays and texts may have names of others."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from PIL import Image
 
 import preflight
@@ -176,3 +177,59 @@ def test_nothing_is_silent_at_any_place_of_the_structure(tmp_path: Path) -> None
             want.add(name)
 
     assert set(damaged(tmp_path, files)) == want
+
+
+# --- files for torch by their names ---------------------------------------------------------------
+
+TEXT = b"Um gato na praia.\n"
+
+
+def tensor(number: int) -> bytes:
+    stream = io.BytesIO()
+    torch.save(torch.full((4,), number), stream)
+    return stream.getvalue()
+
+
+STRANGE = {
+    "a text": TEXT,
+    "a script": b"#!/usr/bin/env python3\nimport torch\n",
+    "packed as no torch does": bytes.fromhex("28b52ffd") + bytes(60),
+}
+
+
+def looked_at(folder: Path, files: Mapping[str, bytes]) -> tuple[str, str, list[str]]:
+    """Give the verdict, what was seen of the cache, and the messages; twice, of which one asks."""
+    for name, content in files.items():
+        (folder / name).write_bytes(content)
+    first, again = (preflight.run("cache=.", folder=str(folder)) for _ in range(2))
+    seen = [
+        next(one.seen for one in each.coverage if one.part == "cache") for each in (first, again)
+    ]
+    assert (first.verdict, seen[0]) == (again.verdict, seen[1])
+    return first.verdict, seen[0], [one.message for one in first.findings]
+
+
+@pytest.mark.parametrize("content", STRANGE.values(), ids=STRANGE)
+def test_what_is_for_torch_by_its_name_alone_is_no_go(tmp_path: Path, content: bytes) -> None:
+    """Corpora in Portuguese end in .pt: they are no damage, and nobody has looked at them."""
+    files = {"train.pt": content, "valid.pt": content}
+
+    assert looked_at(tmp_path, files) == ("cannot-judge", "", [])
+
+
+def test_what_is_for_torch_by_its_name_alone_is_counted_apart(tmp_path: Path) -> None:
+    """Beside few files of other names, it may be what it is on purpose."""
+    files = {"weights.pt": tensor(1), "notes.pt": TEXT}
+
+    verdict, seen, messages = looked_at(tmp_path, files)
+
+    assert (verdict, seen, messages) == ("go", "1 cache (1 of 2 files)", [])
+
+
+def test_what_is_none_of_torch_s_among_its_like_is_damaged(tmp_path: Path) -> None:
+    files = {f"{number:03}.pt": tensor(number) for number in range(6)} | {"003.pt": TEXT}
+
+    verdict, _, messages = looked_at(tmp_path, files)
+
+    assert verdict == "no-go"
+    assert messages == ["is no file of torch.save, and each of 5 files beside it is one"]

@@ -1,7 +1,8 @@
-"""Holds the `.npy` files of a folder against each other: most say what the rest should be.
+"""Holds files of a folder against each other: most of a name say what the rest should be.
 
-Raw arrays (numpy.memmap) are often called .npy, too, and may hold any bytes. So by itself such a
-file is nothing odd; beside many that numpy wrote, one that it did not write is damaged.
+Raw arrays (numpy.memmap) are often called .npy, too, and may hold any bytes; texts in Portuguese
+are called .pt. So by itself such a file is nothing odd; beside many that numpy or torch wrote, one
+that it did not write is damaged.
 """
 
 from __future__ import annotations
@@ -12,8 +13,10 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from preflight.cached_files.facts import LETTERS
 from preflight.caches.table import DTYPES, WHOLE, CacheTable
 from preflight.file_access.facts import Damage
+from preflight.formats.by_name import TORCH
 from preflight.values.names import counted
 
 # What differs in the names of files that were made by one program: numbers, hashes, UUIDs.
@@ -34,8 +37,15 @@ _SHARE_OF_ANY = 8
 _FEWEST_OF_TYPE = 4
 
 
+UNKNOWN = LETTERS["unknown", False]
+"""The letter of a file that is of no known format."""
+
+_WRITTEN_BY = {"npy": "numpy array", "torch": "file of torch.save"}
+"""What most files of a name may be."""
+
+
 class Seen(NamedTuple):
-    """A `.npy` file that is whole by itself."""
+    """A file that is whole by itself."""
 
     place: int
     name: str
@@ -69,9 +79,28 @@ def compared(table: CacheTable) -> tuple[tuple[int, ...], dict[int, Damage]]:
     return tuple(one.place for one in seen), dict(unlike_others(seen))
 
 
+def strangers(table: CacheTable) -> tuple[tuple[int, ...], dict[int, Damage]]:
+    """Give the places of files that are for torch by their names alone, and what some should be."""
+    unknown = [one for one in table.places(UNKNOWN) if is_for_torch(table.names[one])]
+    if not unknown:
+        return (), {}
+    those = frozenset(unknown)
+    seen = (
+        Seen(place, name, "unknown" if place in those else "torch")
+        for place, name in enumerate(table.names)
+        if is_for_torch(name) and table.is_whole(place)
+    )
+    return tuple(unknown), dict(unlike_others(seen))
+
+
 def is_compared(name: str) -> bool:
     """Whether a file of this name is held against those beside it."""
     return name[-4:].lower() == ".npy"
+
+
+def is_for_torch(name: str) -> bool:
+    """Whether torch.load is what reads a file of this name."""
+    return posixpath.splitext(name)[1].lower() in TORCH
 
 
 def unlike_others(files: Iterable[Seen]) -> Iterator[tuple[int, Damage]]:
@@ -109,11 +138,12 @@ def _place_and_sort(name: str) -> tuple[str, str]:
 
 def _unlike(group: list[Seen], *, fewest: int, share: int) -> Iterator[tuple[int, Damage]]:
     """Hold the files of a group against what most of them are, by so many times as many."""
-    arrays = [one for one in group if one.format == "npy"]
-    rest = [one for one in group if one.format != "npy"]
+    arrays = [one for one in group if one.format in _WRITTEN_BY]
+    rest = [one for one in group if one.format not in _WRITTEN_BY]
     if len(arrays) >= fewest and len(arrays) > share * len(rest):
         for one in rest:
-            what = "no numpy array" if one.format == "unknown" else f"a {one.format} file"
+            usual = _WRITTEN_BY[arrays[0].format]
+            what = f"no {usual}" if one.format == "unknown" else f"a {one.format} file"
             text = f"is {what}, and {_beside(arrays, 'is')} one"
             yield one.place, Damage(kind="foreign", text=text, offset=0)
     exact = [one for one in arrays if not one.behind and not one.is_read_in_part]
