@@ -85,7 +85,7 @@ def _of_dict(one: Structure, other: Structure, at: str) -> Iterator[Change]:
 
 
 def _of_row(one: Structure, other: Structure, at: str) -> Iterator[Change]:
-    if _is_samples(one) and _is_samples(other):
+    if is_samples(one) and is_samples(other):
         mine, others = _sample(one), _sample(other)
         if mine is not None and others is not None:
             yield from changes(mine, others, f"{at}[0]")
@@ -96,7 +96,7 @@ def _of_row(one: Structure, other: Structure, at: str) -> Iterator[Change]:
             yield from changes(mine, others, f"{at}[{place}]")
 
 
-def _is_samples(what: Structure) -> bool:
+def is_samples(what: Structure) -> bool:
     """Whether its parts may be samples, of which there are more and less: they are all alike."""
     if len(what.parts) > _MOST_FIELDS:
         return True

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
-from preflight.facts import WholePass
+from preflight.facts import LeftBehind, WholePass
 from preflight.finding import Finding, Location, Severity
 from preflight.values.names import counted
 
@@ -16,6 +16,8 @@ def left_out(
     evidence: Mapping[str, str | int | float],
 ) -> Iterator[Finding]:
     """Tell what batches lack, and what the sampler does."""
+    if facts.left_behind is not None:
+        yield _left_behind(found, facts, evidence, facts.left_behind)
     if facts.takes is not None and _leaves_out(facts, facts.takes):
         yield _dropped(found, facts, place, evidence, facts.takes)
     if facts.never:
@@ -52,6 +54,26 @@ def _dropped(
         fix="Count what is dropped, and mend these samples or take them out of the data set.",
         evidence={**evidence, "samples": rows},
         about=f"{facts.name} left out",
+    )
+
+
+def _left_behind(
+    found: Callable[..., Finding],
+    facts: WholePass,
+    evidence: Mapping[str, str | int | float],
+    left: LeftBehind,
+) -> Finding:
+    every = left.number + left.came
+    return found(
+        f"leaves out {left.number:,} of {counted(every, 'sample')} in an epoch: they are in "
+        f"{left.buffer} when {left.inside} ends",
+        at=Location(file=left.file, line=left.line, name=facts.name),
+        severity=Severity.WARNING,
+        why="All is read, and what is still in this buffer at the end is in no batch: other "
+        "samples in each epoch, and of each worker as many.",
+        fix=f"Behind the loop, shuffle {left.buffer} and yield what is in it.",
+        evidence={**evidence, "left": left.number, "came": left.came},
+        about=f"{facts.name} left behind",
     )
 
 

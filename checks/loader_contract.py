@@ -8,11 +8,15 @@ What it finds
     Lightning's CombinedLoader takes three: a batch of each loader, and two numbers. Found as well:
     batches that are None or False, and batches that differ in their parts, keys, types or
     dimensions, also behind the first ones, as far as the loader is run. How many samples there are,
-    and how long texts and sequences are, may differ. A part that is None, or a key or attribute
-    that lacks, is found where the loop uses it in each step (`mask.to(device)`, `batch["mask"]`,
-    `batch.mask`) and nothing in it asks what it is, or may have set it. And a step number that
-    stays as it is or falls: what a loop takes as `step`, or the batch has under the key
-    `global_step`, `step` or `iteration`.
+    and how long texts and sequences are, may differ; but not within a batch, where one part has
+    fewer rows than the others, and all have as many in other batches. Also a data set that gives
+    another sample each time that it is asked for the same one, in a process that goes on, where no
+    random number makes it so: it works on what it keeps; and one that takes two lists of files by
+    the same index, of which one lacks a file, so that all behind it have the next one's partner.
+    A part that is None, or a key or attribute that lacks, is found where the loop uses it in each
+    step (`mask.to(device)`, `batch["mask"]`, `batch.mask`) and nothing in it asks what it is, or
+    may have set it. And a step number that stays as it is or falls: what a loop takes as `step`,
+    or the batch has under the key `global_step`, `step` or `iteration`.
 
 Why it matters
     The job stops at that line, with `cannot unpack non-iterable int object`; or it goes on with the
@@ -38,7 +42,10 @@ from preflight.settings.taking import Taking, parse_taking
 from preflight.values.names import shown
 
 from ._batch_changes import changes
+from ._changing import is_changed
 from ._combined import as_combined, is_told_by_another
+from ._shifted import is_shifted
+from ._short_part import is_short
 from ._steps import stood
 from ._taken_apart import Misfit, described, misfit
 from ._used_parts import first_misuse, may_lack, written
@@ -63,7 +70,13 @@ def loader_contract(facts: FirstBatches, _job: Job) -> Iterator[Finding]:
     if not wrong:
         nothing = _nothing(facts)
         yield from [nothing] if nothing is not None else _changed(facts)
+        if not any(one.asks for one in facts.taken_for):
+            yield from is_short(loader_contract.found, facts, _numbered(facts))
         yield from _not_counted(facts)
+    if facts.shifted is not None:
+        yield is_shifted(loader_contract.found, facts, facts.shifted)
+    if facts.changing is not None:
+        yield is_changed(loader_contract.found, facts, facts.changing)
 
 
 # --- held against loops ---------------------------------------------------------------------------

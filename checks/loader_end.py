@@ -9,8 +9,9 @@ What it finds
     raises; an exception, a hang or a worker that dies behind the first batches; a `len()` that is
     not the number of batches that come; epochs of different sizes; samples of a stream that come
     once from each worker, or from two of them, or from none, held against an epoch of it without
-    workers; samples that are left out of batches; and those that a sampler of the job's own never
-    takes, in two epochs, while it takes others again.
+    workers; samples that are left out of batches, or that are still in a stream's own shuffle
+    buffer when it ends; and those that a sampler of the job's own never takes, in two epochs, while
+    it takes others again.
 
 Why it matters
     A loop over an empty loader ends at once, without an error: the average of its losses is a
@@ -107,7 +108,8 @@ def _epochs(facts: WholePass) -> Iterator[Finding]:
     elif _differ(facts):
         yield _uneven(facts)
     else:
-        if facts.length is not None and not _agrees(facts, facts.length):
+        known = facts.left_behind is not None
+        if facts.length is not None and not known and not _agrees(facts, facts.length):
             yield _miscounted(facts, facts.length)
         yield from left_out(loader_end.found, facts, facts.defined.at(facts.name), _evidence(facts))
 

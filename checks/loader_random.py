@@ -7,16 +7,22 @@ What it finds
     stream, an `IterableDataset`, nobody can ask for one sample: where two of its epochs are alike,
     it is gone through again with other random numbers, and is found where that makes other samples
     of the same data. Of a stream without an end, or with an order of its own in each epoch, nothing
-    is said; nor of workers that draw alike where the epochs differ.
+    is said; nor of workers that draw alike where the epochs differ. An order that is shuffled, and
+    is the same in each epoch, is found, too: of a sampler of the job's own, or a stream, that seeds
+    anew each time; of one with `set_epoch`, such as DistributedSampler, where the loop over epochs
+    stands in a file that calls no `set_epoch`. Not of loaders with val, test or the like in their
+    names, and not where anything says `shuffle=False`.
 
 Why it matters
     A generator that is made before workers start, as `np.random.default_rng(0)` in `__init__` or at
     the top of a module, is copied to each of them: all workers crop, flip and drop alike, and each
-    epoch does as the one before. There is less augmentation than it seems.
+    epoch does as the one before. There is less augmentation than it seems. By an order that stays,
+    each sample meets the same ones in its batch in every epoch.
 
 What to do
     Make the generator in the worker, by `torch.initial_seed()`, which differs among workers and
-    epochs. torch seeds its own generator, `random` and numpy's global one so by itself.
+    epochs. torch seeds its own generator, `random` and numpy's global one so by itself. Have an
+    order depend on the epoch: `sampler.set_epoch(epoch)`.
 """
 
 from __future__ import annotations
@@ -24,10 +30,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from preflight.check import check
-from preflight.facts import RandomDraws
+from preflight.facts import RandomDraws, SameOrder
 from preflight.finding import Finding, Severity
 from preflight.job import Job
-from preflight.values.names import first_of
+from preflight.values.names import counted, first_of
+
+from ._evaluation import is_evaluation
+
+
+def _why_not(facts: RandomDraws, _job: Job) -> str | None:
+    return facts.why_not or None if facts.order is None else None
 
 
 @check(
@@ -35,11 +47,13 @@ from preflight.values.names import first_of
     title="loader whose workers draw the same random numbers",
     many="loaders have workers that draw the same random numbers",
     severity=Severity.WARNING,
-    skip=lambda facts, _job: facts.why_not or None,
+    skip=_why_not,
 )
 def loader_random(facts: RandomDraws, _job: Job) -> Iterator[Finding]:
-    """Say whose draws repeat, where one worker's own do not."""
-    if not facts.varies or not (facts.workers_alike or facts.epochs_alike):
+    """Say whose draws repeat, where one worker's own do not, and whose order."""
+    if facts.order is not None and not is_evaluation(facts.name):
+        yield _of_order(facts, facts.order)
+    if facts.why_not or facts.reason or not facts.varies or not _alike(facts):
         return
     who = [
         *(["all workers"] if facts.workers_alike else []),
@@ -66,4 +80,27 @@ def loader_random(facts: RandomDraws, _job: Job) -> Iterator[Finding]:
             "num_workers": facts.num_workers,
         },
         about=facts.name,
+    )
+
+
+def _alike(facts: RandomDraws) -> bool:
+    return facts.workers_alike or facts.epochs_alike
+
+
+def _of_order(facts: RandomDraws, order: SameOrder) -> Finding:
+    """Tell an order that is drawn by chance, and that no epoch changes."""
+    fix = "Draw by a generator that is kept from epoch to epoch, or seed it by the epoch, too."
+    if facts.loop is not None:
+        fix = f"Call loader.{order.waits_at}.set_epoch(epoch) at the begin of each epoch."
+    why = "Its order is drawn anew by the same random numbers"
+    if facts.loop is not None:
+        why = "It draws by a number that set_epoch alone changes, and nothing in this file calls it"
+    return loader_random.found(
+        f"all epochs have the same order: {order.sampler} shuffles "
+        f"{counted(order.samples, 'sample')} alike each time",
+        at=facts.loop or (order.at if order.at.file else facts.defined).at(facts.name),
+        why=f"{why}. Each sample meets the same ones in its batch in every epoch.",
+        fix=fix,
+        evidence={"loader": facts.name, "sampler": order.sampler, "samples": order.samples},
+        about=f"{facts.name} order",
     )

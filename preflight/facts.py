@@ -26,6 +26,7 @@ from preflight.datasets.facts import (
     Opened,
     Uncaptioned,
 )
+from preflight.epochs.facts import Changing, LeftBehind, SameOrder
 from preflight.file_access.facts import Damage
 from preflight.findings.check import Facts
 from preflight.flow.facts import Flow, Lost, Passed, Swallowed
@@ -56,7 +57,7 @@ from preflight.pairing.facts import (
     Unpaired,
 )
 from preflight.pipelines.arrived import Arrived, Lacking
-from preflight.pipelines.facts import Loss, Reads, Stage, Survival
+from preflight.pipelines.facts import Loss, Reads, Shifted, Stage, Survival
 from preflight.ranks.facts import NEARLY_ALL, OneEntry, Owned, World, WorldFacts
 from preflight.ranks.made_facts import OtherItems, RankBatches, RankCount, RankOrder
 from preflight.resuming.facts import Difference, Resumed, SavedState
@@ -100,6 +101,7 @@ __all__ = [
     "CaptionLengths",
     "CaptionSuffix",
     "Captioned",
+    "Changing",
     "Checkpoint",
     "CheckpointFacts",
     "Content",
@@ -139,6 +141,7 @@ __all__ = [
     "LackedKind",
     "Lacking",
     "LaunchCommand",
+    "LeftBehind",
     "Length",
     "Listed",
     "Loaded",
@@ -177,6 +180,7 @@ __all__ = [
     "Respelled",
     "Resumed",
     "Same",
+    "SameOrder",
     "SampleFields",
     "SavedState",
     "Sent",
@@ -184,6 +188,7 @@ __all__ = [
     "Shared",
     "SharedKey",
     "Sheet",
+    "Shifted",
     "Size",
     "SourceFacts",
     "Spot",

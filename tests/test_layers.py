@@ -64,6 +64,7 @@ FLOORS = {
     "models": 29,
     "ranks": 31,
     "flow": 29,
+    "epochs": 29,
     "batches": 30,
     "training": 30,
     "datasets": 31,

@@ -8,14 +8,17 @@ import math
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple, cast
 
-from preflight.batches import rows
 from preflight.batches.pass_facts import Among
+from preflight.epochs import rows
+from preflight.epochs.facts import LeftBehind
+from preflight.epochs.left_behind import Watched
 from preflight.loaders.around import as_it_comes, real_loader, with_real
 from preflight.loaders.starting import configured
 from preflight.objects.attributes import classes
 from preflight.objects.random_state import seed
+from preflight.users_code.frames import is_users
 
 # Items that are noted; of more, the first are held against each other.
 _MOST = 20_000
@@ -83,7 +86,17 @@ def compare(loader: Any, given: Noted, alone: Noted, seconds: float) -> Among | 
     return found
 
 
-def run_alone(loader: Any, given: Noted, seconds: float, tell: Callable[..., None]) -> Noted | None:
+class Alone(NamedTuple):
+    """An epoch without workers."""
+
+    noted: Noted
+    left_behind: LeftBehind | None
+    """What its stream has read, and does not give."""
+
+
+def run_alone(
+    loader: Any, given: Noted, seconds: float, tell: Callable[..., None], root: str
+) -> Alone | None:
     """Note an epoch without workers; None where it does not come to its end in time.
 
     Last of all: what a data set keeps of itself is used up by that.
@@ -96,15 +109,36 @@ def run_alone(loader: Any, given: Noted, seconds: float, tell: Callable[..., Non
     try:
         other: Any = configured(real_loader(loader), 0, None)
         vars(other).update(timeout=0, persistent_workers=False, drop_last=False)
-        batches: Any = other if as_it_comes(loader) is not None else with_real(loader, other)
+        is_bare = as_it_comes(loader) is not None
+        batches = iter(other if is_bare else cast("Any", with_real(loader, other)))
+        watched = _watch(batches, other.dataset, root) if is_bare else None
         for batch in batches:
             noted.take(batch)
             tell(beside=noted.batches)
             if time.monotonic() > until or noted.batches > most:
                 return None
+        left = watched.left_behind() if watched is not None else None
     except Exception:  # noqa: BLE001  the user's code, which is not asked for this by the job
         return None
-    return noted
+    return Alone(noted, left)
+
+
+def is_own_stream(loader: Any, root: str) -> bool:
+    """Whether the data set of a loader is a stream that was written for this job."""
+    dataset = vars(real_loader(loader)).get("dataset")
+    code = getattr(getattr(type(dataset), "__iter__", None), "__code__", None)
+    return code is not None and is_users(code.co_filename, root)
+
+
+def _watch(batches: Any, dataset: Any, root: str) -> Watched | None:
+    """Have torch's iterator go through what looks into the data set's generators."""
+    fetcher = getattr(batches, "_dataset_fetcher", None)
+    items = getattr(fetcher, "dataset_iter", None)
+    if items is None:
+        return None
+    watched = Watched(dataset, items, root)
+    fetcher.dataset_iter = watched  # type: ignore[union-attr]
+    return watched
 
 
 # --- each worker goes through all of it -----------------------------------------------------------

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from preflight.epochs.facts import Changing
 from preflight.flow.facts import Flow
 from preflight.objects.facts import Definition
+from preflight.pipelines.facts import Shifted
 from preflight.sheets.facts import Sheet
 from preflight.sources.flaws.facts import Use
 from preflight.users_code.facts import Frame, Lack
@@ -173,6 +175,9 @@ class TakenFor(NamedTuple):
     uses: tuple[Use, ...] = ()
     """What the loop does with the parts of a batch."""
 
+    is_in_epochs: bool = False
+    """Whether the loop is in one over epochs, in a file that tells nobody which epoch it is."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FirstBatches:
@@ -254,6 +259,12 @@ class FirstBatches:
 
     on_the_way: OnTheWay | None = None
     """Of a loader with workers on this machine."""
+
+    changing: Changing | None = None
+    """What is known of samples that are others each time that they are asked for."""
+
+    shifted: Shifted | None = None
+    """What is known of lists of files of its data set that are out of step."""
 
     printed: tuple[Traceback, ...] = ()
     """Exceptions that processes and threads have printed by then."""

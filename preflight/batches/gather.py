@@ -7,9 +7,15 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
-from preflight.batches.facts import NO_TIME, CountedInScript, Drawn, FirstBatches, OnTheWay
+from preflight.batches.facts import (
+    NO_TIME,
+    CountedInScript,
+    Drawn,
+    FirstBatches,
+    OnTheWay,
+)
 from preflight.batches.pass_facts import Further, RandomDraws, WholePass
-from preflight.batches.taken import taken_for
+from preflight.batches.taken import taken_for, untold_epochs
 from preflight.findings.finding import Location
 from preflight.findings.looks import Failed, Left, Look, Looked
 from preflight.flow.defer import MISSING, both_told, has_had_all, starves
@@ -19,7 +25,7 @@ from preflight.kinds.gather import Gather, Run
 from preflight.kinds.kind import Kind
 from preflight.kinds.target import Target
 from preflight.loaders.facts import Sent
-from preflight.pipelines.facts import Reads, Survival
+from preflight.pipelines.facts import Reads, Shifted, Survival
 from preflight.sheets.facts import Sheet
 from preflight.sheets.shown import shown_in
 from preflight.sources.facts import SourceFacts
@@ -53,6 +59,7 @@ class Batches(Gather):
         self._flows: dict[tuple[Target, str], Flow] = {}
         self._further: dict[tuple[Target, str], Further] = {}
         self._survivals: dict[tuple[Target, str], Survival] = {}
+        self._shifted: dict[tuple[Target, str], Shifted] = {}
         self._gone: dict[tuple[Target, str], list[str]] = {}
         """Names of shards that loaders open and that are not there, which another check tells."""
 
@@ -75,7 +82,10 @@ class Batches(Gather):
     def _hear_of_files(self, target: Target, facts: Survival | Reads) -> None:
         if isinstance(facts, Survival):
             self._survivals[target, facts.name] = facts
-        elif not self.run.job.launch.elsewhere:
+            return
+        if facts.shifted is not None:
+            self._shifted[target, facts.name] = facts.shifted
+        if not self.run.job.launch.elsewhere:
             here = (one for one in facts.shards if os.path.isabs(one))
             gone = [os.path.basename(one) for one in here if not may_be_there(one)]
             if gone:
@@ -126,11 +136,12 @@ class Batches(Gather):
             further = _told(self._further.get((target, first.name), Further()), gone)
             if (target, first.name) in self._empty and _gives_none(first):
                 first, further = _as_over(first), Further()  # noqa: PLW2901  it is the same
+            taken = taken_for(first, target, self._loops, self.run.job)
+            further = further._replace(draws=untold_epochs(further.draws, taken))
             yield from beyond_first(target, further, self.run.wants, _why_not(first))
-            first = _as_far_as(first, further.whole)  # noqa: PLW2901  it is the same, and more
+            first = _as_far_as(first, further)  # noqa: PLW2901  it is the same, and more
             survival = self._survivals.get((target, first.name))
             told = survival is not None and _tells(survival, first)
-            taken = taken_for(first, target, self._loops, self.run.job)
             way = None if self._host is None else there(first.on_the_way, self._host)
             told_by = "dataset-survival" if told else ""
             if _lacks_a_shard(first, gone):
@@ -144,7 +155,10 @@ class Batches(Gather):
                 told_by = "loader-shm"
             if first.ended == "over" and (target, first.name) in self._empty:
                 told_by = "loader-end"
-            facts = replace(first, told_by=told_by, taken_for=taken, on_the_way=way)
+            shifted = self._shifted.get((target, first.name))
+            facts = replace(
+                first, told_by=told_by, taken_for=taken, on_the_way=way, shifted=shifted
+            )
             yield Looked(facts=facts, target=target)
         yield from self._of_scripts()
         if self._live:
@@ -214,7 +228,7 @@ def beyond_first(
     for kind, facts in ((WholePass, further.whole), (RandomDraws, further.draws)):
         if facts is None and wants(kind):
             yield Left(reason=why_not, kinds=(kind,))
-        elif facts is not None and facts.reason:
+        elif facts is not None and facts.reason and not _has_order(facts):
             yield Left(reason=facts.reason, kinds=(kind,))
         elif isinstance(facts, WholePass) and facts.lacks is not None:
             yield Left(reason=f"it needs {facts.lacks.name}, which is not here", kinds=(kind,))
@@ -222,7 +236,14 @@ def beyond_first(
             yield Looked(facts=facts, target=target)
 
 
-def _as_far_as(first: FirstBatches, whole: WholePass | None) -> FirstBatches:
+def _has_order(facts: WholePass | RandomDraws) -> bool:
+    return isinstance(facts, RandomDraws) and facts.order is not None
+
+
+def _as_far_as(first: FirstBatches, further: Further) -> FirstBatches:
+    if further.draws is not None:
+        first = replace(first, changing=further.draws.changing)
+    whole = further.whole
     if whole is None or not whole.epochs:
         return first
     epoch = whole.epochs[0]

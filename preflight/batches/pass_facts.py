@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from preflight.batches.facts import Form, Standing
+from preflight.epochs.facts import Changing, LeftBehind, SameOrder
+from preflight.findings.finding import Location
 from preflight.flow.facts import Flow
 from preflight.objects.facts import Definition
 from preflight.users_code.facts import Frame, Lack
@@ -101,6 +103,9 @@ class WholePass:
     """What its workers gave otherwise than it gives without them; None: nothing, or nobody
     knows."""
 
+    left_behind: LeftBehind | None = None
+    """What its stream has read and does not give."""
+
     error: str = ""
     """What was raised, with the exception's type; what was said of a process that ended."""
 
@@ -160,6 +165,15 @@ class RandomDraws:
 
     epochs_alike: bool = False
     """Whether the workers of two epochs did."""
+
+    order: SameOrder | None = None
+    """What is known of an order that is drawn by chance, and is the same in each epoch."""
+
+    loop: Location | None = None
+    """The loop over epochs that does not tell a sampler which epoch it is."""
+
+    changing: Changing | None = None
+    """What is known of samples that are others each time that they are asked for."""
 
     generators: tuple[str, ...] = ()
     """Where the data set holds random number generators: `dataset.transform.rng`."""

@@ -6,12 +6,14 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from preflight.batches import often, rows
-from preflight.batches.among import Noted, compare, run_alone
+from preflight.batches import often
+from preflight.batches.among import Noted, compare, is_own_stream, run_alone
 from preflight.batches.drawing import Drawable, raised, structure_or_type
 from preflight.batches.facts import Form
 from preflight.batches.pass_facts import Epoch
-from preflight.batches.structure import form_of
+from preflight.batches.streams import of_stream
+from preflight.batches.structure import form_of, rows_agree
+from preflight.epochs import rows
 from preflight.flow.fitted import Fitted, fit
 from preflight.loaders.around import as_it_comes, real_loader
 from preflight.loaders.epoch import batch_size_of, gives_none, length_of, never_asked_for
@@ -66,7 +68,8 @@ def go_on(
     whole = [*order["whole"]]
     for one in [each for each in found if each.name in order["draws"]]:
         tell(loader=one.name)
-        said = often.run(one.loader, one.about["num_workers"], order["seconds"], tell)
+        workers, seconds = one.about["num_workers"], order["seconds"]
+        said = often.run(one.loader, workers, seconds, tell, where[0])
         if said.get("why_not") == often.ITERABLE and one.name not in whole:
             whole += [one.name] if one.name in order["streams"] else []
         del one
@@ -97,9 +100,8 @@ def run(
     tell(whole=about)
     if fitted is not None:
         tell(flow=fitted.about)
-    judges = about["is_iterable"] and workers > 1 and not about["resampled"]
     given, again = (
-        Noted(workers, about["batch_size"]) if about["is_iterable"] and workers else None
+        Noted(max(workers, 1), about["batch_size"]) if about["is_iterable"] else None
         for _ in range(2)
     )
     try:
@@ -114,21 +116,39 @@ def run(
         other = _epoch(loader, second, tell, again)
         tell(epoch=to_wire(other))
         tell(more=_lacking(loader, first, about, where[0]))
-        if given is None or again is None:
-            return
-        until = begun + seconds
-        alone = run_alone(loader, given, until - time.monotonic(), tell) if judges else None
-        if alone is not None:
-            among = compare(loader, given, alone, until - time.monotonic())
-            tell(more={"among": to_wire(among)})
-        if other.ended == "over" and not (judges and alone is None):
-            left = until - time.monotonic()
-            tell(drawn=often.of_stream(loader, (given, again), alone, left))
+        if given is not None and again is not None:
+            seen = (given, again if other.ended == "over" else None)
+            _of_stream(loader, about, seen, (begun + seconds, where[0]), tell)
     except BaseException as error:  # noqa: BLE001  the user's code, sys.exit too
         tell(**raised(error, *where))
     finally:
         if fitted is not None:
             fitted.undo()
+
+
+def _of_stream(
+    loader: Any,
+    about: Mapping[str, Any],
+    seen: tuple[Noted, Noted | None],
+    within: tuple[float, str],
+    tell: Callable[..., None],
+) -> None:
+    """Hold epochs of a stream against each other, and against one without workers."""
+    given, again = seen
+    until, root = within
+    judges = given.workers > 1 and not about["resampled"]
+    alone = None
+    if judges or (not about["resampled"] and is_own_stream(loader, root)):
+        alone = run_alone(loader, given, until - time.monotonic(), tell, root)
+    if alone is not None:
+        tell(more={"left_behind": to_wire(alone.left_behind)})
+    noted = alone.noted if alone is not None and judges else None
+    if noted is not None:
+        among = compare(loader, given, noted, until - time.monotonic())
+        tell(more={"among": to_wire(among)})
+    if again is not None and not (judges and noted is None):
+        left = until - time.monotonic()
+        tell(drawn=of_stream(loader, (given, again), noted, (left, root)))
 
 
 def _about(loader: Any) -> dict[str, Any]:
@@ -205,8 +225,9 @@ def _epoch(
             given.take(batch)
         if forms is not None and len(forms) < _MOST_FORMS:
             made = structure_or_type(batch)
-            if form_of(made) not in forms:
-                forms.add(form_of(made))
+            form = (form_of(made), rows_agree(made))
+            if form not in forms:
+                forms.add(form)
                 tell(form=to_wire(Form(number=number, batch=made)))
         del batch
         now = time.monotonic()

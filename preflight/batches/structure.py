@@ -128,6 +128,13 @@ def form_of(made: Structure) -> tuple[object, ...]:
     return (made.kind, made.type, made.dtype, len(made.shape), made.keys, parts)
 
 
+def rows_agree(made: Structure) -> bool:
+    """Whether all parts of a batch that have rows have as many."""
+    arrays = {one.shape[0] for one in made.parts if one.shape}
+    rows = {one.length for one in made.parts if one.kind in ("tuple", "list")}
+    return len(arrays | rows) <= 1
+
+
 def _parts(things: Any, depth: int) -> tuple[Structure, ...]:
     """Say what each part is made of; of an int among few fields of the batch, what it is."""
     parts = tuple(structure_of(one, depth + 1) for one in things)

@@ -5,8 +5,11 @@ from __future__ import annotations
 import ast
 import os
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from preflight.batches.facts import FirstBatches, TakenFor
+from preflight.batches.pass_facts import RandomDraws
+from preflight.findings.finding import Location
 from preflight.kinds.target import Target
 from preflight.settings.job import Job
 from preflight.sources.flaws.facts import BatchLoop
@@ -41,6 +44,16 @@ def taken_for(
     return tuple(dict.fromkeys(found))
 
 
+def untold_epochs(draws: RandomDraws | None, taken: Iterable[TakenFor]) -> RandomDraws | None:
+    """Leave it to a loop to tell a sampler the epoch, unless one is known that does not."""
+    if draws is None or draws.order is None or not draws.order.waits_at:
+        return draws
+    loop = next((one for one in taken if one.is_in_epochs), None)
+    if loop is None:
+        return replace(draws, order=None)
+    return replace(draws, loop=Location(file=loop.file, line=loop.line, name=draws.name))
+
+
 def _of_loop(loop: BatchLoop) -> TakenFor:
     return TakenFor(
         takes=loop.takes,
@@ -49,6 +62,7 @@ def _of_loop(loop: BatchLoop) -> TakenFor:
         is_sure=loop.is_sure,
         asks=loop.asks,
         uses=loop.uses,
+        is_in_epochs=loop.is_in_epochs,
     )
 
 

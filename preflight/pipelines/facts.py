@@ -101,11 +101,34 @@ class Reads:
     lost_names: tuple[str, ...] = ()
     """Of the first few of them."""
 
+    shifted: Shifted | None = None
+    """What is known of lists of files that are out of step."""
+
     guess: bool = False
     """Whether a source says so, of which nobody knows that it is what runs."""
 
     sure: bool = False
     """Whether that stands where every run of the script comes to, by no test and no flag."""
+
+
+class Shifted(NamedTuple):
+    """Two lists of files that a data set takes by the same index, and that are out of step."""
+
+    one: str = ""
+    """As the data set calls it: `images`."""
+
+    other: str = ""
+    pairs: int = 0
+    wrong: int = 0
+    """Pairs of files with other names, from the first of them on."""
+
+    at: int = 0
+    """The index of that."""
+
+    file: str = ""
+    beside: str = ""
+    alone: str = ""
+    """The one of them that the other list has nothing for."""
 
 
 class Loss(NamedTuple):

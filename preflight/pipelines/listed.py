@@ -30,7 +30,9 @@ _PROBES = 32
 
 _LONGEST = 4_096
 _CELLS = 16
-_NAMED = re.compile(r"[^\r\n]*\.[A-Za-z0-9]{1,8}").fullmatch
+NAMED = re.compile(r"[^\r\n]*\.[A-Za-z0-9]{1,8}").fullmatch
+"""Whether a text may be the name of a file."""
+
 _PLACES = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://").match
 
 # Lists of what is not read, or not yet there.
@@ -184,20 +186,20 @@ def _drawn(rows: int, picked: Sequence[int] | None) -> list[int]:
 
 
 def _named_in(rows: Sequence[Any], picked: Sequence[int] | None) -> Iterator[tuple[list[str], int]]:
-    if not any(_cells(one) for one in rows[: _CELLS * 2]):
+    if not any(cells(one) for one in rows[: _CELLS * 2]):
         return  # numbers, tensors: nothing that could be a name
     places = _drawn(len(rows), picked)
     columns: dict[object, list[str]] = {}
     for place in places:
-        for key, name in _cells(rows[place]):
+        for key, name in cells(rows[place]):
             columns.setdefault(key, []).append(name)
     total = len(picked) if picked is not None and len(places) < len(rows) else len(rows)
     for names in columns.values():
-        if all(map(_NAMED, names)):
+        if all(map(NAMED, names)):
             yield names, round(total * len(names) / len(places))
 
 
-def _cells(row: object) -> list[tuple[object, str]]:
+def cells(row: object) -> list[tuple[object, str]]:
     """Give what may be names of files in a row, each with the name of its column."""
     path = _path_in(row)
     if path is not None:

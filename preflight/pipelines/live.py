@@ -15,6 +15,7 @@ from preflight.pipelines.handlers import handler_of, named
 from preflight.pipelines.inside import made_inside
 from preflight.pipelines.lines import Lines
 from preflight.pipelines.listed import listing_of
+from preflight.pipelines.side_by_side import out_of_step
 from preflight.pipelines.stages import decoding, stage_of, whole_number
 from preflight.values.addresses import local_path
 
@@ -63,6 +64,7 @@ def reads(loader: object, name: str, made: Definition, lines: Lines) -> Reads | 
         rows=found.rows,
         lost=found.lost,
         lost_names=tuple(found.lost_names[:3]),
+        shifted=out_of_step(dataset),
     )
 
 

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from preflight.batches.rows import digest
+from preflight.epochs.rows import digest
 from preflight.loaders.around import as_it_comes, real_loader
 from preflight.loaders.epoch import batch_size_of
 from preflight.loaders.sent import never_ends, resamples

@@ -446,14 +446,15 @@ def as_its_number(number: int, _rng: Any) -> Any:
 
 
 class Mixed(IterableDataset):
-    """Samples that come in an order which is drawn by chance, the same in each epoch."""
+    """Samples that come in an order which is drawn by chance, another one in each epoch."""
 
     def __iter__(self) -> Any:
-        rng, held = random.Random(0), []
+        rng, held = random.Random(torch.initial_seed()), []
         for number in range(get_worker_info().id if get_worker_info() else 0, 40, 2):
             held.append(number)
             if len(held) > 5:
                 yield bare(held.pop(rng.randrange(len(held))), rng)
+        yield from (bare(number, rng) for number in held)
 
 
 def stream(begin: Any, sample: Any, rng: Any = None, **given: Any) -> Any:

@@ -57,6 +57,9 @@ class BatchLoop(NamedTuple):
     uses: tuple[Use, ...] = ()
     """What its body does with the parts of a batch."""
 
+    is_in_epochs: bool = False
+    """Whether it stands in a loop over epochs, in a file that tells nobody which epoch it is."""
+
 
 class Spot(NamedTuple):
     """A piece of code, in the file of what it belongs to."""

@@ -17,6 +17,8 @@ from preflight.syntax.running import last_name
 # Exceptions by which a loop copes with a batch of another form.
 _COPES = frozenset({"TypeError", "ValueError", "KeyError", "IndexError", "Exception", ""})
 
+_TELL = frozenset({"set_epoch", "prepare", "prepare_data_loader", "setup_dataloaders"})
+
 _TAKES = (ast.For, ast.AsyncFor, ast.Assign)
 
 _SIGNS = re.compile(
@@ -34,11 +36,13 @@ def may_loop(content: bytes) -> bool:
 def batch_loops(every: Sequence[Body], file: str) -> Iterator[BatchLoop]:
     """Give the loops of one file, of all that runs in it."""
     found = [(body, tuple(_taken(body))) for body in every]
+    tells = any(_tells_epoch(node) for body in every for node in body.nodes)
     if not any(several for _, several in found):
         return
     known = _names(every, file)
     for body, several in found:
         place = placed(known, body) if several else None
+        epochs = _spans_of_epochs(body) if several and not tells else []
         for taken in several:
             for made in dict.fromkeys(made_by(taken.over, place, 0)) if place else ():
                 name, _, inner = known.imports.get(made.maker, "").partition(":")
@@ -53,6 +57,7 @@ def batch_loops(every: Sequence[Body], file: str) -> Iterator[BatchLoop]:
                     is_sure=taken.is_sure,
                     asks=taken.asks,
                     uses=taken.uses,
+                    is_in_epochs=_is_in(taken.line, epochs),
                 )
 
 
@@ -168,6 +173,22 @@ def _spans(body: Body) -> tuple[Spans, Spans]:
             inner = node.body  # type: ignore[attr-defined]
             coped.append((inner[0].lineno, inner[-1].end_lineno))
     return tested, coped
+
+
+def _tells_epoch(node: ast.AST) -> bool:
+    """Whether it tells a loader the epoch, or has a library prepare loaders, which do so then."""
+    named = isinstance(node, ast.Constant) and node.value == "set_epoch"
+    return named or (isinstance(node, ast.Attribute) and node.attr in _TELL)
+
+
+def _spans_of_epochs(body: Body) -> Spans:
+    """Give the bodies of loops over epochs."""
+    loops = (node for node in body.nodes if isinstance(node, ast.For))
+    return [
+        (one.body[0].lineno, one.body[-1].end_lineno or one.lineno)
+        for one in loops
+        if "epoch" in f"{ast.unparse(one.target)} {ast.unparse(one.iter)}".lower()
+    ]
 
 
 def _is_in(line: int, spans: Spans) -> bool:

@@ -1,0 +1,1 @@
+"""What an epoch has that another one lacks, or has not: samples, their order, their values."""

@@ -1,0 +1,46 @@
+"""What was seen of epochs that are alike where they should not be, and unlike where they should."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from preflight.objects.facts import Definition
+
+
+class SameOrder(NamedTuple):
+    """An order that is drawn by chance, and is the same one in each epoch."""
+
+    sampler: str
+    """The class of what draws it."""
+
+    at: Definition = Definition()
+    samples: int = 0
+    waits_at: str = ""
+    """Where the loader has it, if it gives another order once it is told the epoch: `sampler`."""
+
+
+class Changing(NamedTuple):
+    """A data set whose samples are others each time that they are asked for, and not by chance."""
+
+    dataset: str
+    """Its class."""
+
+    at: Definition = Definition()
+    sample: str = ""
+    """The index of one."""
+
+
+class LeftBehind(NamedTuple):
+    """Samples that a stream has read, and that are still in its own buffer when it ends."""
+
+    buffer: str
+    """As its code calls it: `held`, `self.held`."""
+
+    inside: str
+    """The generator that has it: `Stream.shuffled`."""
+
+    file: str
+    line: int
+    number: int
+    came: int
+    """Samples that came."""

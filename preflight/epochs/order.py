@@ -1,0 +1,137 @@
+"""Runs in a process of its own: says whether a sampler shuffles alike in each epoch.
+
+Only what is written to shuffle: an order by length, or of an evaluation, is the same on purpose.
+"""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Iterator, Mapping
+from types import CodeType, FunctionType
+from typing import Any
+
+from preflight.epochs.facts import SameOrder
+from preflight.objects.attributes import own_attributes
+from preflight.objects.paths import type_name
+from preflight.objects.random_state import kept_random_state
+from preflight.objects.where import defined
+from preflight.users_code.frames import is_users
+
+# Fewer come in the same order by chance; of more, the first are held against each other.
+_FEWEST, _MOST = 8, 200_000
+
+_SECONDS = 2.0
+_DEEPEST = 3
+
+# Names in code that draws an order, or has what draws one begin anew.
+_SHUFFLES = frozenset(
+    {
+        *("shuffle", "randperm", "permutation", "permuted", "sample", "choice", "choices"),
+        *("multinomial", "manual_seed", "seed", "default_rng", "RandomState"),
+    }
+)
+
+
+def same_order(own: Mapping[str, Any], root: str) -> SameOrder | None:
+    """Draw the indices of two epochs; None: they differ, or nobody has said to shuffle.
+
+    Args:
+        own: the attributes of a DataLoader over a data set that is asked by index.
+        root: the job's folder.
+    """
+    first = "batch_sampler" if own.get("batch_sampler") is not None else "sampler"
+    chain = dict(_chain(first, own.get(first), 0))
+    told = {way: one for way, one in chain.items() if hasattr(type(one), "set_epoch")}
+    shuffling = [one for one in chain.values() if _shuffles(type(one), root)]
+    if not (told or shuffling) or any(map(_is_told_not_to, chain.values())):
+        return None
+    until, is_batches = time.monotonic() + _SECONDS, first == "batch_sampler"
+    with kept_random_state():
+        orders = [_order(own[first], until, is_batches=is_batches) for _ in range(2)]
+        if orders[0] is None or orders[0] != orders[1] or _is_in_turn(orders[0]):
+            return None
+        for way, one in told.items():
+            one.set_epoch(getattr(one, "epoch", 0) + 1)
+            other = _order(own[first], until, is_batches=is_batches)
+            if other is None:
+                return None
+            if other != orders[0]:
+                known = "sampler" if own.get("sampler") is one else way
+                return _said(one, len(orders[0]), root, known)
+    if not shuffling or any(map(_knows_epoch, chain.values())):
+        return None
+    return _said(shuffling[0], len(orders[0]), root)
+
+
+def _said(sampler: object, samples: int, root: str, way: str = "") -> SameOrder:
+    at = defined(type(sampler), root, if_own=True).at
+    return SameOrder(sampler=type_name(type(sampler)), at=at, samples=samples, waits_at=way)
+
+
+def _chain(way: str, sampler: object, depth: int) -> Iterator[tuple[str, Any]]:
+    """Give a sampler, and those that it draws from, each with the way to it."""
+    if sampler is None or depth > _DEEPEST or isinstance(sampler, (list, tuple, range)):
+        return
+    yield way, sampler
+    own = own_attributes(sampler)
+    for name in ("sampler", "batch_sampler", "base_sampler"):
+        yield from _chain(f"{way}.{name}", own.get(name), depth + 1)
+
+
+def _order(sampler: Any, until: float, *, is_batches: bool) -> list[Any] | None:
+    """Give the indices of an epoch, which may be names; None where that takes too long."""
+    found: list[Any] = []
+    for one in itertools.islice(sampler, _MOST):
+        each = one if is_batches else (one,)
+        if time.monotonic() > until:
+            return None
+        found += (int(index) if hasattr(index, "__index__") else index for index in each)
+    return found
+
+
+def _is_in_turn(order: list[Any]) -> bool:
+    """Whether they come one behind the other, or are too few to tell."""
+    return len({*order}) < _FEWEST or all(a <= b for a, b in itertools.pairwise(order))
+
+
+# --- what is written of it ------------------------------------------------------------------------
+
+
+def _is_told_not_to(sampler: object) -> bool:
+    """Whether an attribute says that nothing is shuffled, or that it is no training."""
+    return any(
+        value is False and any(word in str(name) for word in ("shuffle", "train", "random"))
+        for name, value in own_attributes(sampler).items()
+    )
+
+
+def _knows_epoch(sampler: object) -> bool:
+    """Whether it may be told the epoch in a way that nobody knows."""
+    return any("epoch" in str(name) for name in own_attributes(sampler))
+
+
+def _shuffles(kind: type, root: str) -> bool:
+    """Whether what it begins an epoch with is code of the user's that shuffles."""
+    begins = getattr(kind, "__iter__", None)
+    if not isinstance(begins, FunctionType) or not is_users(begins.__code__.co_filename, root):
+        return False
+    return not _SHUFFLES.isdisjoint(_names(begins, kind, 0))
+
+
+def _names(function: FunctionType, kind: type, depth: int) -> Iterator[str]:
+    """Give the names that a function uses, and those that it calls of its class or file."""
+    for name in _of_code(function.__code__):
+        yield name
+        called = getattr(kind, name, None) or function.__globals__.get(name)
+        if depth >= _DEEPEST or not isinstance(called, FunctionType) or called is function:
+            continue
+        if called.__code__.co_filename == function.__code__.co_filename:
+            yield from _names(called, kind, depth + 1)
+
+
+def _of_code(code: CodeType) -> Iterator[str]:
+    yield from code.co_names
+    for one in code.co_consts:
+        if isinstance(one, CodeType):
+            yield from _of_code(one)
