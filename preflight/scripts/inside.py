@@ -18,6 +18,7 @@ from preflight.scripts.failing import has_failed, tell_failure
 from preflight.scripts.points import Point, Points
 from preflight.scripts.stacks import write_when_asked
 from preflight.scripts.surroundings.as_main import main_module
+from preflight.scripts.surroundings.our_name import NameTakenError
 from preflight.scripts.surroundings.standard_input import keep_what_is_read
 from preflight.scripts.tracebacks import leave_us_out
 from preflight.scripts.watch import Stopped, Watch
@@ -158,6 +159,8 @@ def raised(error: BaseException, watch: Watch, *, thread: str = "") -> Raised:
     from preflight.batches.tracebacks import in_worker
     from preflight.users_code.lacking import lacking
 
+    if isinstance(error, NameTakenError):
+        return Raised(error=str(error), lacks=Lack(kind="name", name=error.name))
     frames = watch.own_frames(traceback.extract_tb(error.__traceback__))
     file = error.filename if isinstance(error, SyntaxError) else None
     if isinstance(error, SyntaxError) and file and watch.own.has(file):
