@@ -60,7 +60,7 @@ HEEDED = {"PYTHONPATH", "PYTHONFAULTHANDLER", "PYTHONDONTWRITEBYTECODE"}
 
 # What a process of preflight's own runs, as it is started.
 _COMMAND = "from preflight.__main__ import start; start()"
-_CHILD = "import preflight.processes.child; "
+_CHILD = "preflight.processes.child.main()"
 _ANEW = "importlib.import_module(module), name); sys.path.remove(home); run()"
 _SCRIPT = "import preflight.scripts.inside; "
 _CREW = "import preflight.storage."
