@@ -120,9 +120,9 @@ def _again(
 
 def _go_back(asked: Asked, moments: Sequence[Moment]) -> None:
     """Have all lie there as it did when the first checkpoint was saved."""
-    layer = layer_of(asked.wire, asked.root)
-    if asked.wire.get("ranks", 1) == 1:  # another rank may have been about to save then
-        layer.take_later_away([one.path for one in chosen(moments)])
+    layer, saves = layer_of(asked.wire, asked.root), chosen(moments)
+    if saves:
+        layer.take_later_away(saves[0].steps, [one.path for one in saves])
     layer.restore()
 
 

@@ -103,7 +103,7 @@ class Log:
         if self._first_saved and not self._has_kept and layer is not None and self.watch.is_here:
             self._has_kept = True
             if not self.watch.options.get("resuming"):
-                layer.keep_all()
+                layer.keep_all(self._first_saved)
 
     def _look(self) -> tuple[Average, ...]:
         watch = self.watch
