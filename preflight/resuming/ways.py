@@ -14,7 +14,9 @@ CHECKPOINT = "{checkpoint}"
 """In what is typed for `--resume-with`: the place of the path."""
 
 _SURE = re.compile(
-    r"resum|continue[_-]?(from|training)|restart[_-]?from|ckpt[_-]?path", re.IGNORECASE
+    r"resum|continue[_-]?(from|training)|restart[_-]?from|ckpt[_-]?path"
+    r"|restore([_-]?(from|file|path|checkpoint|ckpt))?$|(load|start)[_-]?from[_-]?(checkpoint|ckpt)",
+    re.IGNORECASE,
 )
 _MAYBE = re.compile(
     r"^-{1,2}(checkpoint|ckpt|load|load[_-]?(state|checkpoint|ckpt))$", re.IGNORECASE
@@ -22,7 +24,19 @@ _MAYBE = re.compile(
 _SAID = re.compile(r"\bresum|\bcontinue\b|\brestart", re.IGNORECASE)
 
 # Of options that resume: how, and not from where.
-_OTHER = re.compile(r"step|epoch|optim|sched|strict|only|id\b|[_-]id$|no[_-]", re.IGNORECASE)
+_OTHER = re.compile(
+    r"step|epoch|optim|sched|strict|only|id\b|[_-]id$|no[_-]|init|tun|pretrain", re.IGNORECASE
+)
+
+_LOADS = re.compile(r"load_state|load_checkpoint|load_from|resum|restore", re.IGNORECASE)
+
+AS_STARTED = Way(option="", takes_path=False)
+"""It has no option, and may go on by itself from what lies there."""
+
+
+def may_go_on(texts: Iterable[str]) -> bool:
+    """Whether one of a script's own files may load what it has saved."""
+    return any(map(_LOADS.search, texts))
 
 
 def way_of(actions: Iterable[argparse.Action], given: Sequence[str]) -> Way | None:
@@ -70,7 +84,7 @@ def words_for(saves: Sequence[Moment], way: Way | None, typed: str | None) -> li
         return [word.replace(CHECKPOINT, path) for word in shlex.split(typed)]
     if way is None or way.is_given:
         return None
-    return [way.option, path_of(saves)] if way.takes_path else [way.option]
+    return [way.option, path_of(saves)] if way.takes_path else [*filter(None, [way.option])]
 
 
 def path_of(saves: Sequence[Moment], *, folder: bool = True) -> str:
