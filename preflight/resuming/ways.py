@@ -46,7 +46,7 @@ def way_of(actions: Iterable[argparse.Action], given: Sequence[str]) -> Way | No
     if not found:
         return None
     one = found[0]
-    name = max(one.option_strings, key=len)
+    name = _name(one)
     words = {each.split("=")[0] for each in given}
     return Way(
         option=name, takes_path=one.nargs != 0, is_given=not words.isdisjoint(one.option_strings)
@@ -67,10 +67,15 @@ def as_action(parameter: Any) -> argparse.Action:
     )
 
 
+def _name(one: argparse.Action) -> str:
+    """Give the longest name of an option; of those of a switch, not the one that turns it off."""
+    return max(one.option_strings, key=lambda name: (not name.startswith("--no-"), len(name)))
+
+
 def _resumes(one: argparse.Action) -> bool:
     if not one.option_strings or one.choices is not None or one.type in (int, float):
         return False
-    name = max(one.option_strings, key=len)
+    name = _name(one)
     if _OTHER.search(name):
         return False
     said = one.help if isinstance(one.help, str) else ""

@@ -33,6 +33,9 @@ def test_an_option_that_says_so_is_taken(name: str) -> None:
 
 def test_a_switch_is_taken_where_no_option_takes_a_path() -> None:
     switch: dict[str, object] = {"name": "--resume", "action": "store_true"}
+    both = {"name": "--resume", "action": argparse.BooleanOptionalAction}
+
+    assert found(both) == Way(option="--resume", takes_path=False)
 
     assert found(dict(switch)) == Way(option="--resume", takes_path=False)
     way = found(switch, {"name": "--resume_from"})

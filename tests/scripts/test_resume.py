@@ -126,50 +126,6 @@ def test_a_fault_is_told_at_its_own_line(name: str, tmp_path: Path) -> None:
     assert files_in(tmp_path) == before
 
 
-OPTION = '    parser.add_argument("--resume", help="path of a checkpoint to go on from")\n'
-BY_ITSELF = (
-    (OPTION, ""),
-    ("if args.resume:", 'last = f"{args.output}/last.pt"\n    if os.path.exists(last):'),
-    ("torch.load(args.resume)", "torch.load(last)"),
-)
-ALONE = (
-    *(UNSAVED, UNLOADED, ('            "scheduler": scheduler.state_dict(),\n', "")),
-    ('        scheduler.load_state_dict(checkpoint["scheduler"])\n', ""),
-    ('        start = checkpoint["epoch"] + 1\n', ""),
-    ('            "epoch": epoch,\n            "args": vars(args),\n', ""),
-)
-AT_ITS_END = (
-    *BY_ITSELF[:2],
-    ("os.path.exists(last)", "None"),
-    ("torch.load(args.resume)", "None"),
-    ('__main__":\n    main()', '__main__":\n    main()\n    torch.load("runs/plain/last.pt")'),
-)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("changes", "told", "said"),
-    [
-        (BY_ITSELF, set(), "resumed with the same arguments: 2 steps"),
-        ((*BY_ITSELF, UNLOADED), {"error"}, "resumed with the same arguments: 2 steps"),
-        # Weights alone may be meant for a start.
-        ((*BY_ITSELF, *ALONE), {"warning"}, "resumed with the same arguments: 2 steps"),
-        (AT_ITS_END, set(), "resume not rehearsed: it has no option for it"),
-    ],
-    ids=["whole", "without its optimizer", "weights alone", "loads at its end"],
-)
-def test_a_script_that_goes_on_by_itself_is_started_as_it_was(
-    tmp_path: Path, changes: tuple[Change, ...], told: set[str], said: str
-) -> None:
-    """As a scheduler does that puts it into its queue again."""
-    write(tmp_path, "plain_resume.py", *changes)
-    report = rehearse(tmp_path)
-
-    assert {one.severity.name.lower() for one in report.findings} == told
-    assert {one.check for one in report.findings} <= {"script-resume"}
-    assert said in " ".join(render(report, verbose=1).split())
-
-
 def dies_at(folder: Path, text: str, *words: str) -> str:
     """Run a plain script to its end; give the text of its own innermost line that raised."""
     done = subprocess.run(

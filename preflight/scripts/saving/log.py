@@ -20,7 +20,7 @@ from preflight.resuming.ways import AS_STARTED, may_go_on
 from preflight.scripts.facts import Met
 from preflight.scripts.failing import guarded
 from preflight.scripts.saving.averages import Averages
-from preflight.scripts.saving.sampling import sample_of, stands_at
+from preflight.scripts.saving.sampling import moves_nothing, sample_of, stands_at
 from preflight.scripts.watch import Watch
 from preflight.users_code.facts import Frame
 from preflight.users_code.frames import said_by
@@ -83,8 +83,14 @@ class Log:
         """Take in a schedule of learning rates."""
         self._schedules.append(weakref.ref(schedule))
 
-    def before_step(self, _optimizer: Any, *_: Any) -> None:
-        """Note where the first step begins, and the first one after each save."""
+    def before_step(self, optimizer: Any, *_: Any) -> None:
+        """Note where the first step begins, and the first one after each save.
+
+        One on no gradients before all training only makes room for a state that is to be loaded, as
+        `torch.distributed.checkpoint` has it.
+        """
+        if not self.watch.steps and moves_nothing(optimizer):
+            return
         if not self._is_noted:
             self._is_noted = True
             self._keep_all()
