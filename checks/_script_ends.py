@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from preflight.check import Check, Job
 from preflight.facts import Frame, Raised, Rehearsal
-from preflight.finding import Finding, Location
+from preflight.finding import Finding, Location, Severity
 from preflight.values.code_name import module_command
 from preflight.values.names import counted, shown
 
@@ -45,12 +45,16 @@ def told(check: Check, raised: Raised, facts: Rehearsal, job: Job, why: str) -> 
         fix = f"Start it as a module of its package:  {module_command(facts.file)}"
     thread = f"thread {shown(raised.thread)} " if raised.thread else ""
     inner = raised.frames[-1] if raised.frames else None
+    if raised.behind:
+        why = f"A loop was left early for this, so that it is a guess: {shown(facts.file)} may come"
+        why += " here otherwise at the end of its training."
     return check.found(
         f"{thread}raises {shown(raised.error)}",
         at=place(raised.frames, facts),
         also=tuple(Location(file=one.file, line=one.line) for one in raised.frames[:-1]),
         why=why,
         fix=fix,
+        severity=Severity.WARNING if raised.behind else None,
         about=raised.thread or raised.error.partition(":")[0],
         line_text="" if inner is None else inner.text,
     )

@@ -5,8 +5,9 @@ What it finds
     what it raises and does not catch, at its own innermost line: at its start, in training, while
     it saves, or at its end; also in a thread in the background, which ends and leaves the script
     running without it. And a script that ends by itself with an exit code that says that it failed.
-    An exception in an evaluation is told by script-eval. What is raised for want of something that
-    is not here (NCCL, a launcher, a package) is no finding: the script could not be judged.
+    What it raises behind a loop that we had to leave early is a warning. An exception in an
+    evaluation is told by script-eval. What is raised for want of something that is not here (NCCL,
+    a launcher, a package) is no finding: the script could not be judged.
 
 Why it matters
     The run stops at this line, maybe hours later: behind the first epoch, at the first checkpoint.

@@ -10,8 +10,9 @@ What it finds
 
     Shell scripts in the job's folder, or in a `scripts`, `launch` or `slurm` below it where it has
     none, tell which launcher it is: what they give on the command line (`--num_processes`,
-    `--config_file`), also by a variable that they or their environment give a number, comes before
-    the file, and where they start the job with torchrun alone, the file is nobody's. Where all of
+    `--config_file`; `srun -n`, or what `#SBATCH` asks for), also by a variable that they or their
+    environment give a number, comes before the file, and where they start the job with torchrun,
+    deepspeed, srun or mpirun alone, the file is nobody's. Where all of
     them start as many processes, and the settings say another number, that is a note. In a process
     that a launcher has started all is decided; see env-launch.
 

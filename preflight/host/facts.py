@@ -100,7 +100,7 @@ class LaunchCommand:
     file: str
     line: int
     launcher: str
-    """`accelerate` or `torchrun`."""
+    """`accelerate`, `torchrun`, `deepspeed`, `srun` or `mpirun`."""
 
     number: str | None = None
     """How many it asks for, as it is written there: `8`, `$GPUS`; None: it does not say."""

@@ -37,6 +37,24 @@ _LAUNCHERS = re.compile(
     r"|\b(?P<torchrun>torchrun|torch\.distributed\.(?:run|launch))\b"
 )
 _NUMBER = re.compile(r"--(?:num[_-]processes|nproc[_-]per[_-]node)(?:[= \t]+)[\"']?([^\s\"']+)")
+# Launchers that take a number by another name, and may start another launcher in each task.
+_OUTER = re.compile(
+    r"(?P<srun>\bsrun\b)|(?P<mpirun>\b(?:mpirun|mpiexec|horovodrun)\b)"
+    r"|(?:^|[;&|(]|\bexec\b|\bnohup\b)[ \t]*(?P<deepspeed>deepspeed)(?=[ \t])"
+)
+_PYTHON = re.compile(r"\bpython[\d.]*\b|\.py\b")
+_RUNS = re.compile(r"\.py\b|[ \t](?:-m|--module)[ \t]")
+_OF_OUTER = {
+    "srun": re.compile(r"(?:^|\s)(?:-n[ \t]*|--ntasks[= \t]+)([^\s\"']+)"),
+    "mpirun": re.compile(r"(?:^|\s)(?:-np|-n|--np)[= \t]+([^\s\"']+)"),
+    "deepspeed": re.compile(r"--num_gpus[= \t]+([^\s\"']+)"),
+}
+_OUTER_NODES = re.compile(r"--num_nodes[= \t]+([^\s\"']+)")
+# What deepspeed goes by before it counts.
+_BY_HOSTS = re.compile(r"--(?:hostfile|include|exclude)\b")
+_ASKED_OF_SLURM = re.compile(r"^#SBATCH[ \t]+(?P<asked>[^#\n]*)", re.MULTILINE)
+_TASKS_OF_EACH = re.compile(r"--ntasks-per-node[= \t]+(\d+)")
+_MACHINES = re.compile(r"(?:^|\s)(?:-N[ \t]*|--nodes[= \t]+)(\d+)(?!\S)")
 _NODES = re.compile(r"--nnodes(?:[= \t]+)[\"']?([^\s\"']+)")
 _VARIABLE = re.compile(r"\$(?P<brace>\{)?(?P<name>\w+)(?(brace)(?::?-(?P<otherwise>[^}]*))?\})")
 _GIVEN = re.compile(
@@ -129,6 +147,9 @@ def _of_folder(root: str, below: str, environment: Mapping[str, str]) -> Iterato
         text = _text(os.path.join(root, name))
         for line, command in _commands(text):
             found = _LAUNCHERS.search(command)
+            outer = _OUTER.search(command) if found is None and _PYTHON.search(command) else None
+            if outer is not None:
+                yield _by_outer(name, line, outer.lastgroup or "", command, text, environment)
             if found is not None:
                 number, config = _NUMBER.search(command), _CONFIG.search(command)
                 one = LaunchCommand(
@@ -140,9 +161,49 @@ def _of_folder(root: str, below: str, environment: Mapping[str, str]) -> Iterato
                 )
                 nodes = _NODES.search(command)
                 put = functools.partial(_put, text, environment)
-                plain = replace(one, number=put(one.number))
+                plain = replace(
+                    one, number=put(one.number) or _by_itself(one, command, environment)
+                )
                 started = _started_by(plain, put(nodes and nodes[1]), root)
                 yield replace(one, processes=started)
+
+
+def _by_itself(one: LaunchCommand, command: str, environment: Mapping[str, str]) -> str | None:
+    """Give the number that torchrun takes where it is told none, be it by a variable."""
+    is_told = "$" in command or "PET_NPROC_PER_NODE" in environment
+    is_counted = one.launcher == "torchrun" and one.number is None and not is_told
+    return "1" if is_counted and _RUNS.search(command) else None
+
+
+def _by_outer(
+    name: str, line: int, launcher: str, command: str, text: str, environment: Mapping[str, str]
+) -> LaunchCommand:
+    """Say what srun, mpirun or deepspeed starts; srun also by what is asked of Slurm above it."""
+    put = functools.partial(_put, text, environment)
+    command = _PYTHON.split(command, maxsplit=1)[0]
+    found, nodes = _OF_OUTER[launcher].search(command), _OUTER_NODES.search(command)
+    number = found and found[1]
+    processes = _positive(put(number))
+    if launcher == "deepspeed":
+        machines = _positive(put(nodes[1]) if nodes else 1)
+        is_counted = not _BY_HOSTS.search(command)
+        processes = processes and machines and processes * machines if is_counted else None
+    if launcher == "srun" and number is None:
+        asked = "\n".join(one["asked"] for one in _ASKED_OF_SLURM.finditer(text))
+        processes = _tasks(f"{command}\n{asked}")
+    return LaunchCommand(
+        file=name, line=line, launcher=launcher, number=number, processes=processes
+    )
+
+
+def _tasks(asked: str) -> int | None:
+    """Count the tasks that are asked of Slurm; None: by something else."""
+    whole, each, machines = (
+        one.search(asked) for one in (_OF_OUTER["srun"], _TASKS_OF_EACH, _MACHINES)
+    )
+    if whole is not None:
+        return _positive(whole[1])
+    return int(each[1]) * int(machines[1]) if each and machines else None
 
 
 def _put(text: str, environment: Mapping[str, str], said: str | None) -> str | None:

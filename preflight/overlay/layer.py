@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Iterator
 
 from preflight.overlay import on_disk
 from preflight.overlay.on_disk import AnyPath
+from preflight.overlay.stood import Stood
 
 # Folders of which each file is a door to the system.
 _DEVICES = ("/dev", "/proc", "/sys")
@@ -37,7 +38,7 @@ class Layer:
         self._removed = os.path.join(self._home, "removed.txt")
         self._always = tuple(os.path.abspath(one) for one in always)
         self._never = not_laid_over() if never is None else never
-        self._stood = os.path.join(self._home, "stood.json")
+        self._stood = Stood(os.path.join(self._home, "stood"))
         self._keeping: set[str] = set()
         self._standing: set[str] = set()
         self.on_move: Callable[[str, str], None] | None = None
@@ -232,18 +233,16 @@ class Layer:
         if (own := self.own(path)) is not None:
             self._keeping.add(own)
 
-    def keep_all(self) -> None:
+    def keep_all(self, when: int) -> None:
         """Keep all that was written by now as it is, and know what is written later."""
         self._standing = set(self.written())
-        with on_disk.open_file(self._stood, "w", encoding="utf-8") as file:
-            json.dump(sorted(self._standing), file)
+        self._stood.tell(when, self._standing)
 
-    def take_later_away(self, but: Collection[str]) -> None:
-        """Take away what was written after all was kept, where it was, `but` for some."""
-        if not on_disk.exists(self._stood):
+    def take_later_away(self, when: int, but: Collection[str]) -> None:
+        """Take away what was not there when all was kept at that time, `but` for some."""
+        stood = self._stood.at(when)
+        if stood is None:
             return
-        with on_disk.open_file(self._stood, encoding="utf-8") as file:
-            stood = set(json.load(file))
         for above in list(on_disk.files_of(self._files)):
             own = self._below(above)
             if own in stood or any(on_disk.is_below(own, one) for one in but):

@@ -14,7 +14,9 @@ CHECKPOINT = "{checkpoint}"
 """In what is typed for `--resume-with`: the place of the path."""
 
 _SURE = re.compile(
-    r"resum|continue[_-]?(from|training)|restart[_-]?from|ckpt[_-]?path", re.IGNORECASE
+    r"resum|continue[_-]?(from|training)|restart[_-]?from|ckpt[_-]?path"
+    r"|restore([_-]?(from|file|path|checkpoint|ckpt))?$|(load|start)[_-]?from[_-]?(checkpoint|ckpt)",
+    re.IGNORECASE,
 )
 _MAYBE = re.compile(
     r"^-{1,2}(checkpoint|ckpt|load|load[_-]?(state|checkpoint|ckpt))$", re.IGNORECASE
@@ -22,7 +24,19 @@ _MAYBE = re.compile(
 _SAID = re.compile(r"\bresum|\bcontinue\b|\brestart", re.IGNORECASE)
 
 # Of options that resume: how, and not from where.
-_OTHER = re.compile(r"step|epoch|optim|sched|strict|only|id\b|[_-]id$|no[_-]", re.IGNORECASE)
+_OTHER = re.compile(
+    r"step|epoch|optim|sched|strict|only|id\b|[_-]id$|no[_-]|init|tun|pretrain", re.IGNORECASE
+)
+
+_LOADS = re.compile(r"load_state|load_checkpoint|load_from|resum|restore", re.IGNORECASE)
+
+AS_STARTED = Way(option="", takes_path=False)
+"""It has no option, and may go on by itself from what lies there."""
+
+
+def may_go_on(texts: Iterable[str]) -> bool:
+    """Whether one of a script's own files may load what it has saved."""
+    return any(map(_LOADS.search, texts))
 
 
 def way_of(actions: Iterable[argparse.Action], given: Sequence[str]) -> Way | None:
@@ -32,7 +46,7 @@ def way_of(actions: Iterable[argparse.Action], given: Sequence[str]) -> Way | No
     if not found:
         return None
     one = found[0]
-    name = max(one.option_strings, key=len)
+    name = _name(one)
     words = {each.split("=")[0] for each in given}
     return Way(
         option=name, takes_path=one.nargs != 0, is_given=not words.isdisjoint(one.option_strings)
@@ -53,10 +67,15 @@ def as_action(parameter: Any) -> argparse.Action:
     )
 
 
+def _name(one: argparse.Action) -> str:
+    """Give the longest name of an option; of those of a switch, not the one that turns it off."""
+    return max(one.option_strings, key=lambda name: (not name.startswith("--no-"), len(name)))
+
+
 def _resumes(one: argparse.Action) -> bool:
     if not one.option_strings or one.choices is not None or one.type in (int, float):
         return False
-    name = max(one.option_strings, key=len)
+    name = _name(one)
     if _OTHER.search(name):
         return False
     said = one.help if isinstance(one.help, str) else ""
@@ -70,7 +89,7 @@ def words_for(saves: Sequence[Moment], way: Way | None, typed: str | None) -> li
         return [word.replace(CHECKPOINT, path) for word in shlex.split(typed)]
     if way is None or way.is_given:
         return None
-    return [way.option, path_of(saves)] if way.takes_path else [way.option]
+    return [way.option, path_of(saves)] if way.takes_path else [*filter(None, [way.option])]
 
 
 def path_of(saves: Sequence[Moment], *, folder: bool = True) -> str:

@@ -54,6 +54,9 @@ class Raised:
     told_by: str = ""
     """The check that tells the same of an object that was met: `model-uncopyable`."""
 
+    behind: bool = False
+    """Whether a loop was left early by us before it: the job may come there otherwise."""
+
 
 class Waiting(NamedTuple):
     """Where one thread stood when nothing went on any more."""

@@ -113,6 +113,9 @@ def _why_not_rehearsed(facts: Rehearsal, job: Job) -> tuple[str, str | None] | N
     if raised.lacks.kind == "apart":
         reason = "a program that it starts may not find what was written apart from the job"
         return f"{reason}: {shown(raised.error)}{place}", _FOR_REAL
+    if raised.lacks.kind == "name":
+        reason = f"it has a module {name} of its own, and so has preflight, which runs beside it"
+        return reason, f"Rename {name} in a copy of the folder, and rehearse that."
     lies = "not on its path" if raised.lacks.folder else "not here"
     reason = f"it needs {name}, which is {lies}: {shown(raised.error)}{place}"
     if raised.lacks.folder and raised.lacks.name.partition(".")[0] == facts.file.partition("/")[0]:

@@ -9,6 +9,7 @@ import os
 import sys
 import traceback
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from typing import Any
 
 from preflight.scripts.cpu_instead import lack_of, stand_in, wants_cpu
@@ -18,6 +19,7 @@ from preflight.scripts.failing import has_failed, tell_failure
 from preflight.scripts.points import Point, Points
 from preflight.scripts.stacks import write_when_asked
 from preflight.scripts.surroundings.as_main import main_module
+from preflight.scripts.surroundings.our_name import NameTakenError
 from preflight.scripts.surroundings.standard_input import keep_what_is_read
 from preflight.scripts.tracebacks import leave_us_out
 from preflight.scripts.watch import Stopped, Watch
@@ -104,13 +106,13 @@ def _run(
             watch.tell(ended=to_brief(_exited(error, watch)))
             return error.code
         except BaseException as error:  # noqa: BLE001  whatever the script raises
-            if _is_stop(error):
+            if _is_stop(error, watch):
                 watch.tell(ended=to_brief(Ended(how="stopped")))
                 return 0
             if has_failed(error, watch):
                 return 1
             watch.has_raised = True
-            watch.tell(ended=to_brief(Ended(how="raised", code=1, raised=raised(error, watch))))
+            watch.tell(ended=to_brief(_raised_at_end(error, watch)))
             leave_us_out(error)
             sys.excepthook(type(error), error, error.__traceback__)
             return 1
@@ -137,20 +139,64 @@ def left_for_want(watch: Watch) -> Raised | None:
 
 def _exited(error: SystemExit, watch: Watch) -> Ended:
     code = error.code if isinstance(error.code, int) else int(error.code is not None)
+    if code and (watch.left or _is_stop(error, watch)):
+        return Ended(how="stopped")
     left = None if watch.given or watch.steps else raised(error, watch)
     lacks = left is not None and left.lacks is not None and left.lacks.kind != "variable"
     return Ended(how="exited", code=code, raised=left if lacks else None)
 
 
-def _is_stop(error: BaseException) -> bool:
-    """Whether it comes of an epoch that we have cut short, or of our stop."""
-    seen = 0
+def _is_stop(error: BaseException, watch: Watch) -> bool:
+    """Whether it comes of an epoch that we have cut short, or of our stop.
+
+    Each epoch ends: what fails in that which the script does then is its own, unless it says itself
+    that it has expected no end.
+    """
     one: BaseException | None = error
-    while one is not None and seen < 10:
-        if isinstance(one, Stopped) or getattr(one, "of_preflight", False):
+    is_handled = False
+    for _ in range(_MOST_LINKS):
+        if one is None:
+            break
+        if isinstance(one, Stopped):
             return True
-        one, seen = one.__cause__ or one.__context__, seen + 1
+        if getattr(one, "of_preflight", False):
+            fails = is_handled and isinstance(one, StopIteration)
+            return not fails or _says_so_itself(error, watch)
+        is_handled = one.__cause__ is None
+        one = one.__cause__ or one.__context__
     return False
+
+
+# So many exceptions that came of each other are looked at.
+_MOST_LINKS = 10
+
+
+def _says_so_itself(error: BaseException, watch: Watch) -> bool:
+    """Whether the script has a line for it: an exit, a `raise`, an `assert`."""
+    own = watch.own_frames(traceback.extract_tb(error.__traceback__))[-1:]
+    is_exit = isinstance(error, (SystemExit, AssertionError))
+    return is_exit or any(one.text.startswith("raise") for one in own)
+
+
+# What may come of a state that the script would have reached by its own loop, or of its counts.
+_OF_STATE = (FileNotFoundError, NameError, IndexError, ZeroDivisionError, KeyboardInterrupt)
+
+
+def _may_come_of_us(error: BaseException, told: Raised) -> bool:
+    is_number = isinstance(error, KeyError) and not all(isinstance(one, str) for one in error.args)
+    is_empty = any(one in told.error for one in ("NoneType", "empty"))
+    return isinstance(error, _OF_STATE) or is_number or is_empty or told.lacks is not None
+
+
+def _raised_at_end(error: BaseException, watch: Watch) -> Ended:
+    """Tell of an exception; behind a loop that we have left, not of what may come of that."""
+    told = raised(error, watch)
+    if not watch.left:
+        return Ended(how="raised", code=1, raised=told)
+    if _may_come_of_us(error, told) or _says_so_itself(error, watch):
+        watch.shortened(f"behind that, {type(error).__name__}, which may come of it")
+        return Ended(how="stopped")
+    return Ended(how="stopped", raised=replace(told, behind=True))
 
 
 def raised(error: BaseException, watch: Watch, *, thread: str = "") -> Raised:
@@ -158,6 +204,8 @@ def raised(error: BaseException, watch: Watch, *, thread: str = "") -> Raised:
     from preflight.batches.tracebacks import in_worker
     from preflight.users_code.lacking import lacking
 
+    if isinstance(error, NameTakenError):
+        return Raised(error=str(error), lacks=Lack(kind="name", name=error.name))
     frames = watch.own_frames(traceback.extract_tb(error.__traceback__))
     file = error.filename if isinstance(error, SyntaxError) else None
     if isinstance(error, SyntaxError) and file and watch.own.has(file):
@@ -183,7 +231,8 @@ def _hear_threads(watch: Watch) -> None:
 
     def hook(args: threading.ExceptHookArgs) -> None:
         error = args.exc_value
-        if error is not None and not (_is_stop(error) or has_failed(error, watch)):
+        comes_of_us = error is None or watch.left or _is_stop(error, watch)
+        if error is not None and not (comes_of_us or has_failed(error, watch)):
             name = args.thread.name if args.thread is not None else ""
             watch.tell(thread=to_brief(raised(error, watch, thread=name or "?")))
             leave_us_out(error)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import shlex
 import time
@@ -47,6 +48,9 @@ class Heard:
     steps: int = 0
     flows: Flows = field(default_factory=Flows)
     patience: float = _LAST_WORDS
+    left: bool = False
+    """Whether it has gone on behind a loop that we have left early."""
+
     begun: bool = False
     """Whether it has come to the script's own code."""
 
@@ -68,6 +72,7 @@ class Heard:
             self.threads.append(from_wire(Raised, line["thread"]))
         elif "shortened" in line:
             self.shortened[line["shortened"]] = None
+            self.left = line["left"]
         elif "steps" in line:
             self.steps = line["steps"]
         elif not line.keys().isdisjoint(("counts", "counted", "counting")):
@@ -127,10 +132,12 @@ def _ending(running: ScriptProcess, heard: Heard, asked: Asked) -> Ended:
             for line in running.lines():
                 heard.hear(line)
             asked.alive()
-            timeout = asked.options["timeout"]
+            timeout = min(asked.options["timeout"], _LAST_WORDS if heard.left else math.inf)
             silent = running.silent(timeout)
             if silent is None and heard.flows.starve(timeout, asked.root):
                 silent = "late"  # what it prints is of errors alone
+            if silent is not None and heard.left and heard.ending is None:
+                return Ended(how="stopped")
             if silent is not None and heard.ending is None:
                 starved = heard.flows.starve(0.0, asked.root)
                 how, told_by = ("stuck", STARVED) if starved else (silent, "")

@@ -70,6 +70,9 @@ class Watch:
     given: int = 0
     """Batches that loaders gave."""
 
+    left: bool = False
+    """Whether we have left a loop of the script's early, and it has gone on behind that."""
+
     has_raised: bool = False
     """Whether the script has stopped with an exception."""
 
@@ -144,9 +147,10 @@ class Watch:
         for one in facts:
             self.tell(gave=key, facts={"type": type(one).__name__, **to_brief(one)})
 
-    def shortened(self, what: str) -> None:
-        """Tell in words what was shortened: told once each."""
-        self.tell(shortened=what)
+    def shortened(self, what: str, *, left: bool = False) -> None:
+        """Tell in words what was shortened, once each; and where a loop was left for that."""
+        self.left |= left
+        self.tell(shortened=what, left=self.left)
 
     def tell(self, **line: Any) -> None:
         """Write one line for the reader; a copy that the script has forked says nothing."""

@@ -17,8 +17,9 @@ class Frame:
 
 
 ASKED_FOR = "a GPU"
-APART = "what the script has written"
 """Missed by code that asked whether there is one: unlike `CUDA`, nothing stands in for it."""
+
+APART = "what the script has written"
 
 
 class Lack(NamedTuple):

@@ -173,6 +173,64 @@ def test_a_variable_of_a_script_is_its_number(
     assert one.processes == processes
 
 
+ASKS = "#!/bin/bash\n#SBATCH --nodes=2\n#SBATCH --ntasks-per-node=4  # one each\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "launcher", "processes"),
+    [
+        ("deepspeed --num_gpus 4 t.py --lr 1", "deepspeed", 4),
+        ("nohup deepspeed --num_gpus=4 --num_nodes 2 t.py", "deepspeed", 8),
+        ("deepspeed t.py --deepspeed ds.json", "deepspeed", None),
+        ("deepspeed --hostfile hosts --num_gpus 4 t.py", "deepspeed", None),
+        ("deepspeed --include localhost:0,1 t.py", "deepspeed", None),
+        ("srun -n 8 python t.py -n 3", "srun", 8),
+        ("srun -n8 --mpi=pmix python t.py", "srun", 8),
+        (f"{ASKS}srun python -u t.py", "srun", 8),
+        (f"{ASKS}srun --ntasks=1 python prepare.py", "srun", 1),
+        ("#SBATCH --ntasks 6\nsrun ./env/bin/python3.11 t.py", "srun", 6),
+        ("#SBATCH -n 6\nsrun python t.py", "srun", 6),
+        ("#SBATCH --nodes=2-4\n#SBATCH --ntasks-per-node=4\nsrun python t.py", "srun", None),
+        (f"{ASKS}srun torchrun --nnodes 2 --nproc-per-node gpu t.py", "torchrun", None),
+        ("GPUS=4\nmpirun -np $GPUS -x PATH python t.py", "mpirun", 4),
+        ("torchrun t.py --nothing", "torchrun", 1),
+        ("torchrun --nnodes 2 --standalone -m titan.train", "torchrun", 2),
+        ("torchrun $ARGS t.py", "torchrun", None),
+        ("torchrun --nproc-per-node auto t.py", "torchrun", None),
+    ],
+)
+def test_each_launcher_has_its_own_words_for_a_number(
+    tmp_path: Path, text: str, launcher: str, processes: int | None
+) -> None:
+    (tmp_path / "run.sh").write_text(text + "\n", "utf-8")
+
+    (one,) = launch_commands(str(tmp_path), {})
+
+    assert (one.launcher, one.processes) == (launcher, processes)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("pip install deepspeed", "accelerate config --use_deepspeed t.py", "srun nvidia-smi"),
+        *("srun hostname", "# deepspeed t.py", "python t.py --deepspeed ds.json", "python t.py"),
+        *("which mpirun", "squeue; sbatch run.slurm"),
+    ],
+)
+def test_what_only_names_a_launcher_starts_nothing(tmp_path: Path, text: str) -> None:
+    (tmp_path / "run.sh").write_text(text + "\n", "utf-8")
+
+    assert list(launch_commands(str(tmp_path), {})) == []
+
+
+def test_torchrun_that_a_variable_tells_a_number_is_told_none_here(tmp_path: Path) -> None:
+    (tmp_path / "run.sh").write_text("torchrun t.py\n", "utf-8")
+
+    (one,) = launch_commands(str(tmp_path), {"PET_NPROC_PER_NODE": "4"})
+
+    assert one.processes is None
+
+
 def test_scripts_in_a_folder_for_them_are_read_where_there_are_no_others(tmp_path: Path) -> None:
     for folder in ("scripts", "docs", "launch"):
         (tmp_path / folder).mkdir()

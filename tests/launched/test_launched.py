@@ -104,6 +104,30 @@ def test_ranks_of_torchrun_go_on_together_from_what_rank_0_saved(tmp_path: Path)
     assert sorted(one.name for one in tmp_path.iterdir()) == [".preflight", "train.py"]
 
 
+NEWEST = (
+    ('parser.add_argument("--resume")', 'parser.add_argument("--resume", action="store_true")'),
+    (
+        "saved = torch.load(args.resume)",
+        "saved = torch.load(sorted(__import__('glob').glob('epoch-*.pt'))[-1])",
+    ),
+    ('"goes on {rank}', '"goes on {rank} at {first}'),
+    ('"last.pt"', 'f"epoch-{epoch}.pt"'),
+)
+
+
+@pytest.mark.usefixtures("at_hand")
+def test_ranks_that_look_for_the_newest_checkpoint_find_the_first(tmp_path: Path) -> None:
+    """As after a crash there: from the last one they would have no step to take."""
+    planted(tmp_path, "ranks_resume.py", *NEWEST).rename(tmp_path / "train.py")
+    done = by_torchrun(tmp_path)
+    report = Report.from_json(done.stdout)
+
+    assert (done.returncode, report.verdict, report.findings) == (0, "go", ()), done.stderr
+    said = [one for one in done.stderr.splitlines() if one.startswith("goes on")]
+    assert sorted(said) == ["goes on 0 at 1", "goes on 1 at 1"]
+    assert "resumed with --resume: " in report.targets[0].text
+
+
 @pytest.mark.usefixtures("at_hand")
 def test_a_rank_that_does_not_go_on_is_told_at_its_line(tmp_path: Path) -> None:
     ill = ('sys.stderr.write(f"goes on', 'assert not rank; sys.stderr.write(f"goes on')

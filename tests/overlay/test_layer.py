@@ -188,7 +188,7 @@ def test_what_was_written_after_all_was_kept_goes(tmp_path: Path, job: Path) -> 
         (job / "out" / "1").mkdir()
         for name in ("1/weights", "newest", "log", "spare"):
             (job / "out" / name).write_text("first")
-        layer.keep_all()
+        layer.keep_all(4)
         (job / "out" / "newest").write_text("second")
         with open(job / "out" / "log", "a", encoding="utf-8") as file:
             file.write(" second")
@@ -199,7 +199,8 @@ def test_what_was_written_after_all_was_kept_goes(tmp_path: Path, job: Path) -> 
             (job / "out" / name / "weights").write_text("second")
             (job / "out" / name / "weights").write_text("third")
     later = layer_over(job, tmp_path / "scratch")
-    later.take_later_away([str(job / "out" / "3")])
+    later.take_later_away(2, [])  # of which nobody has told
+    later.take_later_away(4, [str(job / "out" / "3")])
     later.restore()
     with laid_over(layer_over(job, tmp_path / "scratch")):
         files = {path: path.read_text() for path in (job / "out").rglob("*") if path.is_file()}

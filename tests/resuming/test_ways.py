@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from preflight.resuming.moments import SAVE, Moment, Way
-from preflight.resuming.ways import as_action, path_of, way_of, words_for
+from preflight.resuming.ways import AS_STARTED, as_action, may_go_on, path_of, way_of, words_for
 
 
 def found(*options: dict[str, object], given: tuple[str, ...] = ()) -> Way | None:
@@ -22,7 +22,10 @@ def found(*options: dict[str, object], given: tuple[str, ...] = ()) -> Way | Non
 
 @pytest.mark.parametrize(
     "name",
-    ["--resume", "--resume-from", "--resume_from_checkpoint", "--continue-from", "--ckpt_path"],
+    [
+        *("--resume", "--resume-from", "--resume_from_checkpoint", "--continue-from"),
+        *("--ckpt_path", "--restore-file", "--restore", "--load_from_checkpoint"),
+    ],
 )
 def test_an_option_that_says_so_is_taken(name: str) -> None:
     assert found({"name": name}) == Way(option=name, takes_path=True)
@@ -30,6 +33,9 @@ def test_an_option_that_says_so_is_taken(name: str) -> None:
 
 def test_a_switch_is_taken_where_no_option_takes_a_path() -> None:
     switch: dict[str, object] = {"name": "--resume", "action": "store_true"}
+    both = {"name": "--resume", "action": argparse.BooleanOptionalAction}
+
+    assert found(both) == Way(option="--resume", takes_path=False)
 
     assert found(dict(switch)) == Way(option="--resume", takes_path=False)
     way = found(switch, {"name": "--resume_from"})
@@ -46,6 +52,10 @@ def test_a_switch_is_taken_where_no_option_takes_a_path() -> None:
         {"name": "--resume_epoch"},
         {"name": "--resume-mode", "choices": ["auto", "never"]},
         {"name": "--wandb_resume_id"},
+        {"name": "--init-from-checkpoint"},
+        {"name": "--finetune_from_ckpt"},
+        {"name": "--load-from"},
+        {"name": "--restore-faces"},
     ],
 )
 def test_an_option_that_may_mean_something_else_is_left(option: dict[str, object]) -> None:
@@ -62,6 +72,19 @@ def test_what_the_script_was_given_already_is_not_added() -> None:
     assert way is not None
     assert way.is_given
     assert words_for([saved("a/last.pt")], way, None) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "may"),
+    [
+        ("model.load_state_dict(torch.load('last.pt'))", True),
+        ("accelerator.load_state(newest)", True),
+        ("model.train(); torch.save(model.state_dict(), 'last.pt')", False),
+    ],
+)
+def test_what_loads_a_state_may_go_on_by_itself(text: str, may: bool) -> None:  # noqa: FBT001
+    assert may_go_on(["import torch", text]) == may
+    assert words_for([saved("a/last.pt")], AS_STARTED, None) == []
 
 
 def saved(path: str, **more: object) -> Moment:

@@ -177,6 +177,64 @@ def test_its_end_is_told_at_its_own_line(
     assert [(one.at.file, one.at.line) for one in found] == [("train.py", line)]
 
 
+OWN_NAME = """\
+import threading
+import preflight
+from preflight{0} import RATE
+
+
+def work():
+    raise OSError(RATE)
+
+
+if __name__ == "__main__":
+    import multiprocessing
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        print("rates", RATE, pool.map(preflight.twice, [RATE]))
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    raise preflight.Error(preflight.__file__)
+"""
+MODULE = b"RATE = 7\ntwice = (2).__mul__\n\n\nclass Error(Exception):\n    pass\n"
+
+
+@pytest.mark.usefixtures("at_hand")
+@pytest.mark.parametrize("within", ["", ".rates"], ids=["module", "package"])
+def test_a_module_that_is_called_as_ours_is_the_scripts_own(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], within: str
+) -> None:
+    """In its main process and in one that is spawned; and it ends where it ends of Python."""
+    put(tmp_path, "train.py", content=OWN_NAME.format(within).encode())
+    put(tmp_path, "preflight/__init__.py" if within else "preflight.py", content=MODULE)
+    if within:
+        put(tmp_path, "preflight/rates.py", content=b"RATE = 7\n")
+    plain = subprocess.run(  # noqa: PLW1510  its exit code is looked at
+        [sys.executable, "train.py"], cwd=tmp_path, capture_output=True, text=True
+    )
+    report = look(tmp_path, "train.py")
+
+    assert plain.stdout == "rates 7 [14]\n"
+    assert plain.stdout in capfd.readouterr().err
+    thread, main = report.findings
+    assert "raises OSError: 7" in thread.message
+    assert main.message == f"raises {plain.stderr.splitlines()[-1]}"
+    assert (thread.at.line, main.at.line) == (7, 17)
+
+
+@pytest.mark.usefixtures("at_hand")
+def test_a_package_that_is_called_as_ours_within_as_well_is_told(tmp_path: Path) -> None:
+    put(tmp_path, "train.py", content=b"import preflight.scripts\n")
+    put(tmp_path, "preflight/__init__.py", content=b"")
+    put(tmp_path, "preflight/scripts.py", content=b"")
+
+    report = look(tmp_path, "train.py")
+
+    assert report.verdict == "cannot-judge"
+    (why,) = {one.error for check in report.checks for one in check.broken}
+    assert why.startswith("it has a module preflight.scripts of its own, and so has preflight")
+
+
 @pytest.mark.usefixtures("at_hand")
 def test_a_script_that_is_killed_could_not_be_judged(tmp_path: Path) -> None:
     put(tmp_path, "train.py", content=b"import os\nos.kill(os.getpid(), 9)\n")

@@ -210,7 +210,7 @@ SEEN = {
     "drawn by a function": ["returned", [5, 5, "end"]],
     "drawn until there is none": ["returned", [5, 5, "end"]],
     "counted in a generator": ["returned", [5, 5]],
-    "drawn from a generator": ["stopped", [5, 5]],
+    "drawn from a generator": ["returned", [5, 5, 5, "end"]],
     "drawn from a generator until there is none": ["returned", [5, 5, "end"]],
     "a loop over a generator": ["returned", [5, 5, "end"]],
     "persistent workers": ["returned", [5, 5, 5, 5]],

@@ -125,14 +125,20 @@ def _of_each(value: ast.expr) -> ast.expr:
 
 
 @functools.lru_cache(maxsize=64)
-def _nodes(file: str) -> tuple[tuple[ast.AST, int, int], ...]:
+def parsed(file: str) -> ast.Module | None:
+    """Give a file's tree; None where it has none."""
     try:
         with io.open_code(file) as opened:
-            tree = ast.parse(opened.read())
+            return ast.parse(opened.read())
     except (OSError, SyntaxError, ValueError):
-        return ()
+        return None
+
+
+@functools.lru_cache(maxsize=64)
+def _nodes(file: str) -> tuple[tuple[ast.AST, int, int], ...]:
+    tree = parsed(file)
     found = []
-    for node in ast.walk(tree):
+    for node in ast.walk(tree) if tree is not None else ():
         if isinstance(node, _KINDS):
             end = node.body[-1] if isinstance(node, ast.Try) else node
             found.append((node, node.lineno, end.end_lineno or node.lineno))

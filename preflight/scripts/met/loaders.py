@@ -16,6 +16,7 @@ from preflight.scripts.facts import Met
 from preflight.scripts.failing import guarded
 from preflight.scripts.met.counted import counts_by_length, counts_itself
 from preflight.scripts.met.evaluated import look_at_sums
+from preflight.scripts.met.leaving import Leaving
 from preflight.scripts.met.together import Together
 from preflight.scripts.points import Point
 from preflight.scripts.watch import Watch
@@ -152,6 +153,7 @@ class _Passes:
 
         self._seen: weakref.WeakSet[Any] = weakref.WeakSet()
         self._together = Together()
+        self._leaving = Leaving(watch)
         self._ended = ""
         """What was told of the first end: a bare `except` goes on behind it, again and again."""
 
@@ -177,10 +179,20 @@ class _Passes:
         if self._is_soon(f"pass {len(steps)}{place}"):
             watch.shortened(f"epochs after the first {watch.epochs} to 1 batch")
             return 1
-        self._ended = self._ended or f"training to {counted(len(steps) - 1, 'epoch')}{place}"
+        words = f"training to {counted(len(steps) - 1, 'epoch')}{place}"
+        if self._leaves(words):
+            return 1
+        self._ended = self._ended or f"{words}, and not to what stands behind"
         watch.shortened(self._ended)
         watch.stop("epochs")
         return 0
+
+    def _leaves(self, words: str) -> bool:
+        """Have a loop around it end, if one can, and the script go on for a while."""
+        if not self._leaving.can_leave(words):
+            return False
+        self._enough = None
+        return True
 
     def _is_soon(self, what: str) -> bool:
         """Whether there was enough, and the script may go on for a while all the same.
@@ -204,7 +216,10 @@ class _Passes:
         place = "" if at is None else f" ({at.file}:{at.line})"
         if self._is_soon(f"batch {self._beyond}{place}"):
             return True
-        watch.shortened(f"training to what came of {_TO_THE_END:g} s: it counts batches{place}")
+        words = f"training to what came of {_TO_THE_END:g} s: it counts batches{place}"
+        if self._leaves(words):
+            return True
+        watch.shortened(f"{words}, and not to what stands behind")
         watch.stop("batches")
         return False
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+from preflight.scripts.met.leaving import Leaving
 from preflight.scripts.met.together import Together
 from preflight.scripts.watch import Watch
 
@@ -18,6 +19,7 @@ class OwnSteps:
     def __init__(self, watch: Watch) -> None:
         self._watch = watch
         self._together = Together()
+        self._leaving = Leaving(watch)
         self._batches = 0
         self._steps = 0
         self._since = 0.0
@@ -41,7 +43,9 @@ class OwnSteps:
             return
         at = watch.place()
         place = "" if at is None else f" ({at.file}:{at.line})"
-        watch.shortened(
-            f"training to what came of {most:g} s: its steps take no batches of a loader{place}"
-        )
+        words = f"training to what came of {most:g} s: its steps take no batches of a loader{place}"
+        if self._leaving.can_leave(words):
+            self._since = time.monotonic()
+            return
+        watch.shortened(f"{words}, and not to what stands behind")
         watch.stop("steps")

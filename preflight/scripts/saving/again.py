@@ -41,6 +41,8 @@ _MOST_ABOVE = 2
 
 _NO_STEP = "left it no step to take"
 
+_NO_OPTION = "it has no option for it; name one by --resume-with"
+
 # Above that, a file is looked at from its names and its ends only, in bytes.
 _LARGE = 4 * 2**30
 
@@ -107,22 +109,35 @@ def _again(
     again = None if ranks is None else ranks.say(words)
     if words is not None:
         environ = {} if again is None else again.environ
-        resumed, has_loaded = _resumed(rehearsal, words, told.moments, asked, environ)
-        if asked.options["resume_with"] is None and not has_loaded and _is_doubtful(resumed):
-            above = [] if ranks is not None else _above(words[-1], asked.root)
-            resumed = _elsewise(resumed, rehearsal, words, above, told.moments, asked)
-        if resumed.unasked.endswith(_NO_STEP) and any(map(_is_length, rehearsal.shortened)):
-            resumed = _farther(resumed, rehearsal, words, told.moments, asked)
-        yield resumed
+        yield _gone_on(rehearsal, words, told.moments, asked, environ)
     elif choice is not None:
         yield Resumed(name=rehearsal.name, words=choice.typed, unasked=choice.why)
 
 
+def _gone_on(
+    rehearsal: Rehearsal,
+    words: list[str],
+    moments: Sequence[Moment],
+    asked: Asked,
+    environ: Mapping[str, str],
+) -> Resumed:
+    """Start it again, and otherwise where it does not take what it was given."""
+    resumed, has_loaded = _resumed(rehearsal, words, moments, asked, environ)
+    if not words and not has_loaded:
+        return replace(resumed, unasked=_NO_OPTION)
+    if asked.options["resume_with"] is None and not has_loaded and _is_doubtful(resumed):
+        above = [] if environ else _above(words[-1], asked.root)
+        resumed = _elsewise(resumed, rehearsal, words, above, moments, asked)
+    if resumed.unasked.endswith(_NO_STEP) and any(map(_is_length, rehearsal.shortened)):
+        resumed = _farther(resumed, rehearsal, words, moments, asked)
+    return resumed
+
+
 def _go_back(asked: Asked, moments: Sequence[Moment]) -> None:
     """Have all lie there as it did when the first checkpoint was saved."""
-    layer = layer_of(asked.wire, asked.root)
-    if asked.wire.get("ranks", 1) == 1:  # another rank may have been about to save then
-        layer.take_later_away([one.path for one in chosen(moments)])
+    layer, saves = layer_of(asked.wire, asked.root), chosen(moments)
+    if saves:
+        layer.take_later_away(saves[0].steps, [one.path for one in saves])
     layer.restore()
 
 
@@ -216,7 +231,9 @@ def _choice(saved: Sequence[SavedState], told: Told, asked: Asked) -> Choice | N
     words = words_for(saves, way, typed)
     if words is None and way is not None and way.is_given:
         return Choice("", None, f"{way.option} is given already")
-    return Choice("", words, "it has no option for it; name one by --resume-with")
+    if words == [] and asked.wire.get("ranks", 1) > 1:
+        words = None  # whether it has gone on is seen of each rank by itself
+    return Choice("", words, _NO_OPTION)
 
 
 def _resumed(
@@ -236,7 +253,8 @@ def _resumed(
         "environ": environ,
         "layer": asked.wire.get("layer") or asked.wire["scratch"],
     }
-    added = shlex.join(name_of(one, asked.root) if os.path.isabs(one) else one for one in words)
+    named = [name_of(one, asked.root) if os.path.isabs(one) else one for one in words]
+    added = shlex.join(named) or "the same arguments"
     heard = Heard()
     # Schedules are as long as they were: what is left of them is to have a step, at its own rate.
     options = {**asked.options, "scheduled_epochs": asked.options["epochs"], "epochs": 1}
@@ -270,7 +288,10 @@ def _judged(
         return replace(resumed, unasked=f"{added} {_NO_STEP}")
     if ended.how == "exited" and ended.code == _USAGE and not heard.met:
         return replace(resumed, unasked=f"its arguments do not take {added}")
-    found = differences(first, again) if resumed.saved_at is not None else ()
+    found = differences(first, again) if resumed.saved_at is not None else []
+    if not words and not any(one.holds_state or one.counts for one in chosen(first)):
+        # Weights alone, which it loads by itself, may be meant for a start.
+        found = [one._replace(is_fault=one.is_fault and one.what == "weights") for one in found]
     return replace(_ended(resumed, ended), differences=tuple(found), later=later_average(first))
 
 

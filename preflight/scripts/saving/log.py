@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import errno
+import linecache
 import os
+import sys
 import threading
 import time
 import traceback
@@ -14,10 +16,11 @@ from typing import Any, NamedTuple
 
 from preflight.resuming.facts import SavedState
 from preflight.resuming.moments import SAVE, STEP, Average, Moment, Moved, Owner, Way, line_of
+from preflight.resuming.ways import AS_STARTED, may_go_on
 from preflight.scripts.facts import Met
 from preflight.scripts.failing import guarded
 from preflight.scripts.saving.averages import Averages
-from preflight.scripts.saving.sampling import sample_of, stands_at
+from preflight.scripts.saving.sampling import moves_nothing, sample_of, stands_at
 from preflight.scripts.watch import Watch
 from preflight.users_code.facts import Frame
 from preflight.users_code.frames import said_by
@@ -62,8 +65,9 @@ class Log:
         self._is_noted = False
         self._first_saved: int | None = None
         self._has_kept = False
+        self._has_way = False
         self._within = threading.local()
-        watch.on_stop.append(self.read_back)
+        watch.on_stop += [self.read_back, self._may_go_on]
         if watch.layer is not None:
             watch.layer.on_move = self.moved
             for one in watch.options.get("saves", ()):
@@ -79,8 +83,14 @@ class Log:
         """Take in a schedule of learning rates."""
         self._schedules.append(weakref.ref(schedule))
 
-    def before_step(self, _optimizer: Any, *_: Any) -> None:
-        """Note where the first step begins, and the first one after each save."""
+    def before_step(self, optimizer: Any, *_: Any) -> None:
+        """Note where the first step begins, and the first one after each save.
+
+        One on no gradients before all training only makes room for a state that is to be loaded, as
+        `torch.distributed.checkpoint` has it.
+        """
+        if not self.watch.steps and moves_nothing(optimizer):
+            return
         if not self._is_noted:
             self._is_noted = True
             self._keep_all()
@@ -103,7 +113,7 @@ class Log:
         if self._first_saved and not self._has_kept and layer is not None and self.watch.is_here:
             self._has_kept = True
             if not self.watch.options.get("resuming"):
-                layer.keep_all()
+                layer.keep_all(self._first_saved)
 
     def _look(self) -> tuple[Average, ...]:
         watch = self.watch
@@ -196,6 +206,8 @@ class Log:
     def read(self, path: str) -> None:
         """Tell that something is read of what the first run has saved."""
         layer, saves = self.watch.layer, self.watch.options["saves"]
+        if self._steps:  # what it tests at its end
+            return
         is_saved = any(path == one or path.startswith(f"{one}{os.sep}") for one in saves)
         if is_saved and layer is not None and layer.exists(path):
             layer.on_read = None
@@ -253,7 +265,16 @@ class Log:
 
     def way(self, way: Way) -> None:
         """Note how the script resumes."""
+        self._has_way = True
         self._write(way)
+
+    def _may_go_on(self) -> None:
+        """Note whether a script without an option may go on by itself from what lies there."""
+        own = self.watch.own
+        files = (getattr(one, "__file__", None) for one in list(sys.modules.values()))
+        texts = ("".join(linecache.getlines(one)) for one in files if one and own.has(one))
+        if self._first_saved and not self._has_way and may_go_on(texts):
+            self._write(AS_STARTED)
 
 
 def _loaded(path: str) -> tuple[str, str]:

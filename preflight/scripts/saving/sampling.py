@@ -36,6 +36,19 @@ def numbers_of(tensor: Any) -> list[float]:
     return numbers
 
 
+def moves_nothing(optimizer: Any) -> bool:
+    """Whether an optimizer has gradients, and each of them is zero."""
+    every = (one.grad for group in optimizer.param_groups for one in group["params"])
+    given = [
+        one.to_local() if hasattr(one, "to_local") else one for one in every if one is not None
+    ]
+    return bool(given) and not any(map(_is_some, given))
+
+
+def _is_some(gradient: Any) -> bool:
+    return gradient.is_sparse or bool(gradient.any())
+
+
 def mark_of(batch: object) -> int | None:
     """Tell a batch from others by its first tensors; None where it has none."""
     mark, seen = 0, False

@@ -12,6 +12,7 @@ from collections.abc import Collection, Mapping
 from types import CodeType, ModuleType
 from typing import Any
 
+from preflight.scripts.surroundings.our_name import leave_our_name
 from preflight.values.own_files import passes_on
 
 
@@ -69,6 +70,7 @@ def _make_room(begun: Collection[str]) -> None:
     }
     for name in [one for one in sys.modules if one.partition(".")[0] in found]:
         del sys.modules[name]
+    leave_our_name()
 
 
 def _new_main() -> ModuleType:

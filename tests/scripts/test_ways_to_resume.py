@@ -1,0 +1,121 @@
+"""What a script has no option for, or loads in parts, is rehearsed as what it is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from preflight.render.terminal import render
+from tests.scripts.test_resume import UNLOADED, UNSAVED, Change, rehearse, write
+
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("copies")]
+
+PARTS = (
+    ("import torch\n", "import torch\nfrom torch.distributed import checkpoint as parts\n"),
+    (
+        "import DataLoader, TensorDataset\n",
+        (
+            "import DataLoader, TensorDataset\n"
+            "from torch.distributed.checkpoint.state_dict import get_state_dict, set_state_dict\n"
+        ),
+    ),
+    (
+        "        checkpoint = torch.load(args.resume)\n",
+        (
+            "        weights, state = get_state_dict(model, optimizer)\n"
+            '        checkpoint = {"model": weights, "optimizer": state}\n'
+            '        checkpoint["scheduler"] = scheduler.state_dict()\n'
+            '        checkpoint["epoch"] = torch.tensor(0)\n'
+            "        parts.load(checkpoint, checkpoint_id=args.resume)\n"
+        ),
+    ),
+    (
+        (
+            '        model.load_state_dict(checkpoint["model"])\n'
+            '        optimizer.load_state_dict(checkpoint["optimizer"])\n'
+        ),
+        (
+            '        set_state_dict(model, optimizer, model_state_dict=checkpoint["model"],\n'
+            '            optim_state_dict=checkpoint["optimizer"])\n'
+        ),
+    ),
+    ('checkpoint["epoch"] + 1', 'int(checkpoint["epoch"]) + 1'),
+    (
+        "        state = {\n",
+        "        weights, state = get_state_dict(model, optimizer)\n        state = {\n",
+    ),
+    (
+        '"model": model.state_dict(),\n            "optimizer": optimizer.state_dict()',
+        '"model": weights,\n            "optimizer": state',
+    ),
+    ('"epoch": epoch,\n            "args": vars(args),', '"epoch": torch.tensor(epoch),'),
+    (
+        """        torch.save(state, os.path.join(args.output, "last.pt.tmp"))
+        os.replace(os.path.join(args.output, "last.pt.tmp"), os.path.join(args.output, "last.pt"))
+""",
+        '        parts.save(state, checkpoint_id=f"{args.output}/{epoch}")\n',
+    ),
+)
+
+
+def test_a_step_that_makes_room_for_a_state_is_none_of_training(tmp_path: Path) -> None:
+    """Before it loads, `torch.distributed.checkpoint` takes one, on gradients that are zero."""
+    text = write(tmp_path, "plain_resume.py", *PARTS)
+    whole = rehearse(tmp_path)
+    loaded = "        start = int("
+    (tmp_path / "train.py").write_text(
+        text.replace(loaded, f"        optimizer.state.clear()\n{loaded}"), encoding="utf-8"
+    )
+    without = rehearse(tmp_path)
+
+    assert (whole.verdict, whole.findings) == ("go", ())
+    assert "resumed with --resume runs/plain/0: 2 steps" in " ".join(
+        render(whole, verbose=1).split()
+    )
+    assert [one.message.partition(",")[0] for one in without.findings] == [
+        "goes on with an empty state of AdamW"
+    ]
+
+
+OPTION = '    parser.add_argument("--resume", help="path of a checkpoint to go on from")\n'
+BY_ITSELF = (
+    (OPTION, ""),
+    ("if args.resume:", 'last = f"{args.output}/last.pt"\n    if os.path.exists(last):'),
+    ("torch.load(args.resume)", "torch.load(last)"),
+)
+ALONE = (
+    *(UNSAVED, UNLOADED, ('            "scheduler": scheduler.state_dict(),\n', "")),
+    ('        scheduler.load_state_dict(checkpoint["scheduler"])\n', ""),
+    ('        start = checkpoint["epoch"] + 1\n', ""),
+    ('            "epoch": epoch,\n            "args": vars(args),\n', ""),
+)
+AT_ITS_END = (
+    *BY_ITSELF[:2],
+    ("os.path.exists(last)", "None"),
+    ("torch.load(args.resume)", "None"),
+    ('__main__":\n    main()', '__main__":\n    main()\n    torch.load("runs/plain/last.pt")'),
+)
+
+
+@pytest.mark.parametrize(
+    ("changes", "told", "said"),
+    [
+        (BY_ITSELF, set(), "resumed with the same arguments: 2 steps"),
+        ((*BY_ITSELF, UNLOADED), {"error"}, "resumed with the same arguments: 2 steps"),
+        # Weights alone may be meant for a start.
+        ((*BY_ITSELF, *ALONE), {"warning"}, "resumed with the same arguments: 2 steps"),
+        (AT_ITS_END, set(), "resume not rehearsed: it has no option for it"),
+    ],
+    ids=["whole", "without its optimizer", "weights alone", "loads at its end"],
+)
+def test_a_script_that_goes_on_by_itself_is_started_as_it_was(
+    tmp_path: Path, changes: tuple[Change, ...], told: set[str], said: str
+) -> None:
+    """As a scheduler does that puts it into its queue again."""
+    write(tmp_path, "plain_resume.py", *changes)
+    report = rehearse(tmp_path)
+
+    assert {one.severity.name.lower() for one in report.findings} == told
+    assert {one.check for one in report.findings} <= {"script-resume"}
+    assert said in " ".join(render(report, verbose=1).split())
