@@ -45,6 +45,8 @@ FOREIGN: Mapping[str, str] = {
     "--upgrade": "pip",
     **dict.fromkeys(("--hard-dereference", "--sort", "--sparse"), "tar"),
     **dict.fromkeys(("--shm-size", "--ntasks", "--nnodes"), "docker, Slurm, and torchrun"),
+    **dict.fromkeys(("--nodes", "--ntasks-per-node"), "Slurm, as launch scripts have it"),
+    **dict.fromkeys(("--num_gpus", "--num_nodes", "--module"), "deepspeed, in launch scripts"),
 }
 
 
