@@ -9,7 +9,7 @@ from preflight.finding import Finding, Severity
 from preflight.values.names import shown
 
 
-def is_changed(found: Callable[..., Finding], facts: FirstBatches, changing: Changing) -> Finding:
+def of_changing(found: Callable[..., Finding], facts: FirstBatches, changing: Changing) -> Finding:
     """Say of one sample that it is another one each time, and not by chance."""
     at, dataset = changing.at, shown(changing.dataset)
     return found(

@@ -10,7 +10,7 @@ from preflight.finding import Finding, Severity
 from preflight.values.names import counted, shown
 
 
-def is_shifted(found: Callable[..., Finding], facts: FirstBatches, lists: Shifted) -> Finding:
+def of_shifted(found: Callable[..., Finding], facts: FirstBatches, lists: Shifted) -> Finding:
     """Say from which index on files are beside those of another sample."""
     one, other = shown(lists.one), shown(lists.other)
     file, beside, alone = (

@@ -30,7 +30,7 @@ class Short(NamedTuple):
     others: int
 
 
-def is_short(
+def of_short_part(
     found: Callable[..., Finding], facts: FirstBatches, batches: Sequence[tuple[int, Structure]]
 ) -> Iterator[Finding]:
     """Tell a part that lacks what the others of its batch have."""

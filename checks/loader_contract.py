@@ -42,10 +42,10 @@ from preflight.settings.taking import Taking, parse_taking
 from preflight.values.names import shown
 
 from ._batch_changes import changes
-from ._changing import is_changed
+from ._changing import of_changing
 from ._combined import as_combined, is_told_by_another
-from ._shifted import is_shifted
-from ._short_part import is_short
+from ._shifted import of_shifted
+from ._short_part import of_short_part
 from ._steps import stood
 from ._taken_apart import Misfit, described, misfit
 from ._used_parts import first_misuse, may_lack, written
@@ -71,12 +71,12 @@ def loader_contract(facts: FirstBatches, _job: Job) -> Iterator[Finding]:
         nothing = _nothing(facts)
         yield from [nothing] if nothing is not None else _changed(facts)
         if not any(one.asks for one in facts.taken_for):
-            yield from is_short(loader_contract.found, facts, _numbered(facts))
+            yield from of_short_part(loader_contract.found, facts, _numbered(facts))
         yield from _not_counted(facts)
     if facts.shifted is not None:
-        yield is_shifted(loader_contract.found, facts, facts.shifted)
+        yield of_shifted(loader_contract.found, facts, facts.shifted)
     if facts.changing is not None:
-        yield is_changed(loader_contract.found, facts, facts.changing)
+        yield of_changing(loader_contract.found, facts, facts.changing)
 
 
 # --- held against loops ---------------------------------------------------------------------------

@@ -45,7 +45,6 @@ What to do
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -54,6 +53,8 @@ from preflight.facts import OtherItems, RankOrder
 from preflight.finding import Finding, Severity
 from preflight.job import Job
 from preflight.values.names import counted, shown
+
+from ._evaluation import EVALUATES
 
 
 class _Cause(NamedTuple):
@@ -113,7 +114,6 @@ _NOBODYS = {
     ),
 }
 
-_EVALUATES = re.compile(r"(?i)(?<![a-z])(val|valid|validation|eval|evaluation|test)(?![a-z])")
 
 _MUCH = 0.4
 """Part of the samples that are of no rank which is no remainder of even batches."""
@@ -178,7 +178,7 @@ def _nobodys(facts: RankOrder, one: OtherItems) -> Finding:
 def _shared(facts: RankOrder, one: OtherItems) -> Finding:
     ranks = counted(facts.ranks, "rank")
     in_order = "in another order each" if one.others else "in the same order"
-    is_meant = one.others or _EVALUATES.search(facts.name)
+    is_meant = one.others or EVALUATES.search(facts.name)
     return world_order.found(
         f"gives each of {ranks} all of its {counted(one.of, 'sample')}, {in_order}",
         at=facts.defined.at(facts.name),

@@ -7,13 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
-from preflight.batches.facts import (
-    NO_TIME,
-    CountedInScript,
-    Drawn,
-    FirstBatches,
-    OnTheWay,
-)
+from preflight.batches.facts import NO_TIME, CountedInScript, Drawn, FirstBatches, OnTheWay
 from preflight.batches.pass_facts import Further, RandomDraws, WholePass
 from preflight.batches.taken import taken_for, untold_epochs
 from preflight.findings.finding import Location

@@ -11,13 +11,7 @@ from typing import Any
 
 from preflight.cached_files.cache_listing import list_cache
 from preflight.cached_files.facts import BROKEN, ODD, CacheFacts, CachePiece
-from preflight.caches.beside import (
-    UNKNOWN,
-    compared,
-    is_compared,
-    is_for_torch,
-    strangers,
-)
+from preflight.caches.beside import UNKNOWN, compared, is_compared, is_for_torch, strangers
 from preflight.caches.job_torch import torch_of
 from preflight.caches.kind import CACHE, SECONDS
 from preflight.caches.table import WHOLE

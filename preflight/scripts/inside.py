@@ -139,6 +139,8 @@ def left_for_want(watch: Watch) -> Raised | None:
 
 def _exited(error: SystemExit, watch: Watch) -> Ended:
     code = error.code if isinstance(error.code, int) else int(error.code is not None)
+    if code and watch.left:
+        watch.shortened(f"behind that, exit code {code}, which may come of it")
     if code and (watch.left or _is_stop(error, watch)):
         return Ended(how="stopped")
     left = None if watch.given or watch.steps else raised(error, watch)
@@ -232,6 +234,9 @@ def _hear_threads(watch: Watch) -> None:
     def hook(args: threading.ExceptHookArgs) -> None:
         error = args.exc_value
         comes_of_us = error is None or watch.left or _is_stop(error, watch)
+        if error is not None and watch.left:
+            kind = type(error).__name__
+            watch.shortened(f"behind that, {kind} in a thread, which may come of it")
         if error is not None and not (comes_of_us or has_failed(error, watch)):
             name = args.thread.name if args.thread is not None else ""
             watch.tell(thread=to_brief(raised(error, watch, thread=name or "?")))

@@ -137,6 +137,7 @@ def _ending(running: ScriptProcess, heard: Heard, asked: Asked) -> Ended:
             if silent is None and heard.flows.starve(timeout, asked.root):
                 silent = "late"  # what it prints is of errors alone
             if silent is not None and heard.left and heard.ending is None:
+                heard.shortened[f"what stands behind that, silent for {timeout:g} s"] = None
                 return Ended(how="stopped")
             if silent is not None and heard.ending is None:
                 starved = heard.flows.starve(0.0, asked.root)

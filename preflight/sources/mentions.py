@@ -196,8 +196,9 @@ def _returned(function: ast.FunctionDef | ast.AsyncFunctionDef) -> ast.expr | No
     """Give what a function returns that does nothing else, and is told nothing."""
     body = [one for one in function.body if not isinstance(one, ast.Expr)]
     told = [one.arg for one in (*function.args.posonlyargs, *function.args.args)]
-    alone = len(body) == 1 and isinstance(body[0], ast.Return)
-    return body[0].value if alone and told in ([], ["self"], ["cls"]) else None  # type: ignore[attr-defined]
+    if told not in ([], ["self"], ["cls"]) or len(body) != 1:
+        return None
+    return body[0].value if isinstance(body[0], ast.Return) else None
 
 
 def _default_of(value: ast.expr) -> ast.expr | None:

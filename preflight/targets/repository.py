@@ -15,7 +15,7 @@ _IMAGES, _TENSORS = frozenset(IMAGE_SUFFIXES), frozenset(CACHE_SUFFIXES)
 
 _DOCUMENTS = re.compile(
     r"(?:hf)?docs?|documentation|assets?|figures?|figs?|screenshots?|teasers?|readme|"
-    r"blogs?|posts|web-?(?:site|page)s?|github-?pages|slides|papers?|logos?|icons?|badges?",
+    r"blogs?|web-?site|github-?pages",
     re.IGNORECASE,
 )
 

@@ -213,6 +213,34 @@ def test_what_a_script_saves_and_raises_at_its_end_is_told(tmp_path: Path) -> No
     ]
 
 
+THREAD = """
+import threading
+one = threading.Thread(target=[].pop)
+one.start()
+one.join()
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("end", "said"),
+    [
+        ("raise SystemExit(3)", "behind that, exit code 3, which may come of it"),
+        (THREAD, "behind that, IndexError in a thread, which may come of it"),
+    ],
+    ids=["an exit code", "a thread"],
+)
+def test_what_may_come_of_leaving_a_loop_is_named(tmp_path: Path, end: str, said: str) -> None:
+    (tmp_path / "job").mkdir()
+    path = tmp_path / "job" / "train.py"
+    path.write_text(ENDS.partition("torch.save(")[0] + end, encoding="utf-8")
+
+    seen = rehearse(path)
+
+    assert seen.told == []
+    assert said in seen.rehearsal.shortened
+
+
 HANDLES = """\
 import torch
 from torch.utils.data import DataLoader

@@ -558,7 +558,9 @@ def test_what_a_function_says_no_to_is_not_come_to(
 
 
 UNKNOWN = {
-    "more than one thing": "def in_cloud():\n    look()\n    return False if a else True\n",
+    "more than one thing": (
+        "def in_cloud():\n    if look():\n        return True\n    return False\n"
+    ),
     "by what it is told": "def in_cloud(name='x'):\n    return name in os.environ\n",
     "what some say and others do not": (
         "class A:\n    def in_cloud(self):\n        return False\n"

@@ -2,33 +2,16 @@
 
 from __future__ import annotations
 
-import ast
-import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from preflight.sources.makers.returned import Returned, needs_of, returned_by
-from preflight.sources.work_names import LOADER_CLASSES, OTHER_LOADER, TRAINS
-from preflight.syntax.parsing import UnparsableError, parse
-from preflight.syntax.running import last_name
+from preflight.sources.makers.summaries import Defined, DefinedClass, DefinedFunction, sources_in
+from preflight.sources.work_names import LOADER_CLASSES, OTHER_LOADER
 from preflight.targets.folders import look_for_sources
-from preflight.values.names import name_of
-from preflight.values.small_files import OddFileError, read_small
-
-# What is read of a folder, the files at its top first: some seconds' worth of parsing.
-_MOST_FILES = 5_000
-_MOST_BYTES = 8 << 20
-_LARGEST_FILE = 1 << 20
 
 # How far one function's value is followed through others: `return build(args)`.
 _MOST_HOPS = 8
-
-# No file without one of these holds anything that is looked for.
-_WORDS = re.compile(rb"oader|odule|odel|rainer|batch")
-
-_NO_PART_OF_A_JOB = frozenset({"tests", "test", "testing", "docs", "doc", "benchmarks"})
-_NO_JOB = re.compile(r"(test_.*|.*_test|conftest|setup|noxfile)\.py")
 
 _MAKES = re.compile(r"(make|get|create|build)_?", re.IGNORECASE)
 _MAKE = r"(make|get|create|build|init|setup|set_up|prepare|load|configure)_?"
@@ -45,8 +28,6 @@ _HANDED = re.compile(r"(\w+_)?(models?|modules?|net|network|loaders?|dataloaders
 _MODEL_CLASSES = frozenset(
     {"Module", "LightningModule", "PreTrainedModel", "ModelMixin", "PyTorchModelHubMixin"}
 )
-
-_FOR_OTHERS = re.compile(r"^Base(?=[A-Z])|Base$|Mixin$|^Abstract")
 
 _USUAL, _BY_VALUE, _BY_ITSELF = range(3)
 
@@ -86,43 +67,12 @@ class Maker(NamedTuple):
         return self.kind == "model" and self.rank == _BY_ITSELF
 
 
-class _Function(NamedTuple):
-    name: str
-    line: int
-    needs: tuple[str, ...]
-    returned: Returned
-
-
-class _Class(NamedTuple):
-    name: str
-    line: int
-    needs: tuple[str, ...]
-    bases: tuple[str, ...]
-    is_abstract: bool
-
-
-class _Source(NamedTuple):
-    """What is kept of one file."""
-
-    file: str
-    functions: tuple[_Function, ...]
-    classes: tuple[_Class, ...]
-    used: frozenset[str]
-    """Names that its classes call: blocks that others are built of."""
-
-    called: frozenset[str]
-    """Names that its functions call, of a file that trains by its name."""
-
-    aliases: Mapping[str, str]
-    """Second names: `Model` of `Model = DetectionModel`."""
-
-
 def factories_in(folder: str, *, paths: Iterable[str] | None = None) -> Iterator[Maker]:
     """Give every function and class below a folder that makes a loader or a model.
 
     The files at its top come first; of all of them where no paths are given.
     """
-    sources = list(_sources_in(folder, look_for_sources(folder) if paths is None else paths))
+    sources = list(sources_in(folder, look_for_sources(folder) if paths is None else paths))
     known = _Known(sources)
     for source in sources:
         home = _home_of(source.file)
@@ -164,85 +114,15 @@ def _home_of(file: str) -> str:
     return ".".join(parts) if all(map(str.isidentifier, parts)) else file
 
 
-# --- what stands in one file ----------------------------------------------------------------------
-
-
-def _sources_in(folder: str, every: Iterable[str]) -> Iterator[_Source]:
-    """Read the files of a folder, those at its top first, as far as the bounds go."""
-    left = _MOST_BYTES
-    paths = [path for path, _ in zip(every, range(_MOST_FILES), strict=False)]
-    for path in sorted(paths, key=lambda path: (path.count(os.sep), path)):
-        file = name_of(path, folder)
-        *places, name = file.split("/")
-        if _NO_JOB.fullmatch(name) or not _NO_PART_OF_A_JOB.isdisjoint(places):
-            continue
-        try:
-            if os.path.getsize(path) > min(left, _LARGEST_FILE):
-                continue
-            content = read_small(path)
-            if _WORDS.search(content) is None:
-                continue
-            left -= len(content)
-            tree = parse(content).tree
-        except (OSError, OddFileError, UnparsableError):
-            continue  # `preflight run source=...` says what is wrong with it
-        yield _summary(file, tree)
-
-
-def _summary(file: str, tree: ast.Module) -> _Source:
-    functions: list[_Function] = []
-    classes: list[_Class] = []
-    used: set[str] = set()
-    called: set[str] = set()
-    aliases: dict[str, str] = {}
-    trains = TRAINS.match(file.rpartition("/")[2].removesuffix(".py")) is not None
-    for node in tree.body:
-        if trains and not isinstance(node, ast.ClassDef):
-            called |= _called_in(node)
-        if isinstance(node, ast.FunctionDef):
-            if not node.name.startswith("_") and not TRAINS.match(node.name):
-                returned = returned_by(node)
-                functions.append(_Function(node.name, node.lineno, needs_of(node), returned))
-        elif isinstance(node, ast.ClassDef):
-            bases = tuple(map(last_name, node.bases))
-            needs, is_abstract = _needs_of_class(node), _is_abstract(node)
-            classes.append(_Class(node.name, node.lineno, needs, bases, is_abstract))
-            used |= _called_in(node) - {node.name}
-        elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Name):
-            aliases |= dict.fromkeys(map(last_name, node.targets), node.value.id)
-    every = frozenset(used), frozenset(called), aliases
-    return _Source(file, tuple(functions), tuple(classes), *every)
-
-
-def _called_in(node: ast.stmt) -> set[str]:
-    return {last_name(one.func) for one in ast.walk(node) if isinstance(one, ast.Call)}
-
-
-def _is_abstract(node: ast.ClassDef) -> bool:
-    """Whether a class is there for others, and no object of it alone is made."""
-    if _FOR_OTHERS.search(node.name):
-        return True
-    functions = (one for one in node.body if isinstance(one, ast.FunctionDef))
-    decorators = (last_name(one) for function in functions for one in function.decorator_list)
-    return any(one.startswith("abstract") for one in decorators)
-
-
-def _needs_of_class(node: ast.ClassDef) -> tuple[str, ...]:
-    for one in node.body:
-        if isinstance(one, ast.FunctionDef) and one.name == "__init__":
-            return needs_of(one)[1:]
-    return ()
-
-
 # --- what it all comes to -------------------------------------------------------------------------
 
 
 class _Known:
     """Says what is a loader or a model, by what stands in all of the files."""
 
-    def __init__(self, sources: Sequence[_Source]) -> None:
-        self.classes: dict[str, _Class] = {}
-        self.functions: dict[str, _Function] = {}
+    def __init__(self, sources: Sequence[Defined]) -> None:
+        self.classes: dict[str, DefinedClass] = {}
+        self.functions: dict[str, DefinedFunction] = {}
         self.called: set[str] = set()
         for source in sources:
             self.classes |= {one.name: one for one in source.classes}
@@ -251,7 +131,7 @@ class _Known:
         for alias, name in (pair for one in sources for pair in one.aliases.items()):
             self.called |= {name} if alias in self.called else set()
 
-    def of_function(self, one: _Function, call: str) -> Maker | None:
+    def of_function(self, one: DefinedFunction, call: str) -> Maker | None:
         """Say what calling a function gives."""
         returned = one.returned
         if not returned.something or any(map(_HANDED.fullmatch, one.needs)):
@@ -275,7 +155,7 @@ class _Known:
             return made._replace(kind="loader", what="makes batches, by its name", rank=_BY_ITSELF)
         return None
 
-    def of_class(self, one: _Class, call: str, source: _Source) -> Maker | None:
+    def of_class(self, one: DefinedClass, call: str, source: Defined) -> Maker | None:
         """Say what making an object of a class gives."""
         made = Maker("loader", call, line=one.line, needs=one.needs)
         lineage = tuple(self._lineage(one.name))
