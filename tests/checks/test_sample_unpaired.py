@@ -505,9 +505,9 @@ def test_a_table_away_from_its_images_is_one_finding() -> None:
 @pytest.mark.parametrize(
     ("rule", "unread", "said"),
     [
-        ("table", (), 'metadata.jsonl alone (captions = "table")'),
-        ("table", ("data/metadata.csv",), 'metadata.jsonl alone (captions = "table")'),
-        ("none", ("data/metadata.csv",), "metadata.jsonl alone: data/metadata.csv"),
+        ("table", (), 'metadata.csv alone (captions = "table")'),
+        ("table", ("data/captions.csv",), 'metadata.csv alone (captions = "table")'),
+        ("none", ("data/captions.csv",), "metadata.csv alone: data/captions.csv"),
         ("none", (), None),
     ],
     ids=["asked for", "asked for, and there", "there", "neither"],
