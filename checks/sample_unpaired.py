@@ -86,7 +86,7 @@ def _tables_alone(facts: FolderFacts) -> str | None:
     named = facts.pairing.rule != "auto" or 2 * facts.pairing.whole > facts.pairing.samples
     if (facts.pairing.looks_for and named) or any(table.damage for table in facts.tables):
         return None
-    reason = "of the tables that may hold captions, this version reads metadata.jsonl and metadata.csv alone"
+    reason = "of tables that may hold captions, only metadata.jsonl and metadata.csv are read"
     if facts.pairing.rule == "table":
         return f'{reason} (captions = "table")'
     if facts.pairing.rule in ("none", "auto") and facts.unread_tables:
