@@ -24,6 +24,7 @@ from preflight.loaders.travel import travel
 from preflight.loaders.workers import Surroundings
 from preflight.models import read as model
 from preflight.objects import evaluated
+from preflight.objects.copying.refusing import is_module
 from preflight.objects.paths import type_name
 from preflight.objects.stand_in import StoodIn
 from preflight.users_code.facts import GivesBatches
@@ -164,7 +165,7 @@ def _look_at_one(
     """Give the facts of a model or a loader, of which the name is noted; None of anything else."""
     built, options = its.built, its.options
     wants, root = options["wants"], options["root"]
-    if model.is_model(thing) and built.kind != "loader":
+    if is_module(thing) and built.kind != "loader":
         if "Copied" not in wants:
             return []
         sources = own_sources(root)

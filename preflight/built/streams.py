@@ -14,7 +14,7 @@ from preflight.built import holders
 from preflight.built.blame import blaming
 from preflight.loaders import sent as loaders
 from preflight.loaders.around import BatchSource
-from preflight.models.read import is_model
+from preflight.objects.copying.refusing import is_module
 from preflight.objects.paths import type_name
 
 
@@ -63,7 +63,7 @@ def what_gives(made: Any) -> str:
 
 def _may_give_batches(made: Any) -> bool:
     """Whether it gives something in a loop, and is nothing else that is known."""
-    known = loaders.is_loader(made) or loaders.is_dataset(made) or is_model(made)
+    known = loaders.is_loader(made) or loaders.is_dataset(made) or is_module(made)
     of_torch = type_name(type(made)).startswith("torch.")
     if known or of_torch or isinstance(made, type) or not isinstance(made, Iterable):
         return False

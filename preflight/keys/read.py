@@ -24,12 +24,11 @@ from preflight.settings.key_rule import (
     AUTO_PATHS,
     AUTO_STEMS,
     KeyRule,
-    is_function,
     parse_rule,
 )
 from preflight.targets.targets import CacheOf
 from preflight.users_code.key_function import UsersKey, users_key
-from preflight.values.code_name import parse_spec
+from preflight.values.code_name import is_code_name, parse_spec
 from preflight.values.names import name_of
 from preflight.values.tally import NAMED, First
 from preflight.values.wire import from_wire
@@ -81,7 +80,7 @@ def read_keys(owed: CacheOf, root: str, tell: Tell, key: UsersKey | None = None)
 def _rule_of(owed: CacheOf, root: str, key: UsersKey | None) -> KeyRule | None:
     if owed.key is None or owed.key in _NOT_SAID:
         return None
-    if not is_function(owed.key):
+    if not is_code_name(owed.key):
         return parse_rule(owed.key)
     if key is None:
         raise CannotLookError(f"{owed.key} is a function, and nobody has imported it")

@@ -21,7 +21,7 @@ FROM_LOADER = "the loader's multiprocessing_context"
 
 def configured(loader: object, num_workers: int | None, start_method: str | None) -> object:
     """Copy a DataLoader with the job's settings; whatever else it is, give it as it is."""
-    if not _is_data_loader(loader) or (num_workers is None and start_method is None):
+    if not is_data_loader(loader) or (num_workers is None and start_method is None):
         return loader
     other = _copied(loader)
     vars(other).update(_iterator=None, **_not_begun(other))
@@ -60,7 +60,7 @@ def _copied(loader: object) -> Any:
 def parts_of(loader: object) -> Mapping[str, Any]:
     """Give what torch reads of a loader; of a DataLoader also what its class computes."""
     parts = own_attributes(loader)
-    if not _is_data_loader(loader):
+    if not is_data_loader(loader):
         return parts
     lacking = [name for name in _READ_BY_TORCH if name not in parts]
     return {**parts, **{name: getattr(loader, name) for name in lacking if hasattr(loader, name)}}
@@ -69,7 +69,8 @@ def parts_of(loader: object) -> Mapping[str, Any]:
 _READ_BY_TORCH = ("dataset", "collate_fn", "worker_init_fn", "num_workers")
 
 
-def _is_data_loader(thing: object) -> bool:
+def is_data_loader(thing: object) -> bool:
+    """Whether it is torch's DataLoader, or of a class made of it."""
     return issubclass(type(thing), classes("torch.utils.data", "DataLoader"))
 
 

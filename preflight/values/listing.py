@@ -61,6 +61,14 @@ def list_names(path: str) -> Listed:
     return listed
 
 
+def names_in(folder: str) -> list[str]:
+    """Give the names of all that lies directly in a folder; none where it cannot be listed."""
+    try:
+        return os.listdir(folder)
+    except OSError:
+        return []
+
+
 def leads_to_system(path: str) -> bool:
     """Whether a path is a link to the root of the file system, and so to everything there is."""
     try:

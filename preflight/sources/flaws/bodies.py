@@ -90,15 +90,6 @@ def parts(node: ast.AST) -> Iterator[ast.AST]:
         yield from ast.iter_child_nodes(node)
 
 
-def header(statement: ast.AST) -> list[ast.AST]:
-    """Give the parts of a statement that are no statements themselves."""
-    return [
-        one
-        for one in ast.iter_child_nodes(statement)
-        if not isinstance(one, (ast.stmt, ast.ExceptHandler, ast.match_case))
-    ]
-
-
 def stored(nodes: Iterable[ast.AST]) -> set[str]:
     """Give the names that these give a value to."""
     names: set[str] = set()

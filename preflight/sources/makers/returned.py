@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from preflight.syntax.running import last_name
+from preflight.syntax.running import is_none, last_name
 
 # How far a value is followed from name to name.
 _MOST_STEPS = 32
@@ -50,7 +50,7 @@ def returned_by(function: ast.FunctionDef) -> Returned:
                 pass
     names = dict.fromkeys(name for value in given for name in _names(value, values))
     annotated = tuple(_annotated(function.returns))
-    is_something = any(not _is_none(one) for one in given)
+    is_something = any(not is_none(one) for one in given)
     return Returned((*names, *annotated), annotated, is_something)
 
 
@@ -124,7 +124,3 @@ def _annotated(annotation: ast.expr | None) -> Iterator[str]:
             yield last_name(node)
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
             yield node.value.partition("[")[0].rpartition(".")[2]
-
-
-def _is_none(value: ast.expr) -> bool:
-    return isinstance(value, ast.Constant) and value.value is None
