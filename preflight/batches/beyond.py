@@ -13,8 +13,8 @@ from preflight.batches.pass_facts import Further, RandomDraws, WholePass
 from preflight.batches.stacks import stacks
 from preflight.flow.facts import Flow
 from preflight.flow.told import counts_of, flow_of
-from preflight.users_code.anew import Anew
-from preflight.users_code.silence import Silence
+from preflight.users_code.fresh.anew import Anew
+from preflight.users_code.fresh.silence import Silence
 from preflight.values.exit_status import ending
 from preflight.values.names import first_of
 from preflight.values.wire import from_wire

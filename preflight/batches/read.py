@@ -13,8 +13,8 @@ from preflight.batches.tracebacks import our_failure, printed, told
 from preflight.flow.facts import Flow
 from preflight.flow.told import counts_of, flow_of
 from preflight.sheets.facts import Sheet
-from preflight.users_code.anew import Anew
-from preflight.users_code.silence import Silence
+from preflight.users_code.fresh.anew import Anew
+from preflight.users_code.fresh.silence import Silence
 from preflight.values.exit_status import ending
 from preflight.values.wire import from_wire, to_wire
 

@@ -15,7 +15,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from preflight.built.making import Named, named, unsaid
+from preflight.built.making.job_code import Named, named, unsaid
 from preflight.built.plan import CAUSES, WHOLE, Making, plan_of, world_of
 from preflight.built.rank_process import serve, throttled
 from preflight.built.rounds import Found, Rounds
@@ -25,9 +25,9 @@ from preflight.ranks.compare import Told, batches_of, order_of, raised_by
 from preflight.ranks.hash_seeds import HASH_SEED
 from preflight.ranks.made_facts import NO_TIME, OtherItems, RankBatches, RankLost, RankOrder
 from preflight.ranks.together import may_lack, nobodys
-from preflight.users_code import anew
 from preflight.users_code.facts import Unbuilt
-from preflight.users_code.orders import begun, next_order, teller, telling_failures
+from preflight.users_code.fresh import anew
+from preflight.users_code.fresh.orders import begun, next_order, teller, telling_failures
 from preflight.values.exit_status import ending
 from preflight.values.wire import from_wire, to_wire
 

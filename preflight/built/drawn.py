@@ -10,16 +10,16 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from preflight.batches.beyond import Wanted, further
-from preflight.batches.drawing import Drawable, draw
+from preflight.batches.child.drawing import Drawable, draw
+from preflight.batches.child.passing import go_on
 from preflight.batches.facts import Combined, Drawn, FirstBatches
 from preflight.batches.pass_facts import Further
-from preflight.batches.passing import go_on
 from preflight.batches.read import Watching, first_batches
 from preflight.batches.stacks import saying_where
-from preflight.built import holders
-from preflight.built.blame import RaisedError
-from preflight.built.combined import combined, in_it, is_in
-from preflight.built.making import Named, attribute, imported, made, named, unsaid
+from preflight.built.making import holders
+from preflight.built.making.blame import RaisedError
+from preflight.built.making.combined import combined, in_it, is_in
+from preflight.built.making.job_code import Named, attribute, imported, made, named, unsaid
 from preflight.findings.check import Facts
 from preflight.flow.fitted import while_made
 from preflight.host.start_method import SPAWNING
@@ -27,14 +27,14 @@ from preflight.kinds.asked import Asked, CannotLookError, MistypedError
 from preflight.loaders import sent as loaders
 from preflight.loaders.around import BatchSource, real_loader, with_real
 from preflight.loaders.facts import Loaded, Sent
-from preflight.loaders.starting import configured, parts_of, start_method_of
+from preflight.loaders.workers.starting import configured, parts_of, start_method_of
 from preflight.objects import where
 from preflight.objects.attributes import own_attributes
 from preflight.objects.stand_in import StoodIn
-from preflight.users_code import anew
 from preflight.users_code.frames import said_by
+from preflight.users_code.fresh import anew
+from preflight.users_code.fresh.orders import begun, next_order, teller, telling_failures
 from preflight.users_code.importing import files_of_workers, import_torch
-from preflight.users_code.orders import begun, next_order, teller, telling_failures
 from preflight.values.code_name import write_pick
 from preflight.values.own_files import is_our_line
 

@@ -13,10 +13,10 @@ from dataclasses import replace
 from typing import Any
 
 from preflight.batches.tracebacks import in_worker
-from preflight.built.blame import RaisedError, blaming, unbuilt
 from preflight.built.conditions import WAITING, list_otherwise, stand_for
 from preflight.built.drawn import collect, walk
-from preflight.built.making import Named, attribute, imported, made, named
+from preflight.built.making.blame import RaisedError, blaming, unbuilt
+from preflight.built.making.job_code import Named, attribute, imported, made, named
 from preflight.built.plan import world_of
 from preflight.kinds.asked import CannotLookError, MistypedError
 from preflight.objects import where
@@ -24,8 +24,8 @@ from preflight.objects.random_state import seed
 from preflight.objects.stand_in import StoodIn
 from preflight.ranks.epoch_items import told_of_epoch
 from preflight.users_code.frames import said_by, user_frames
+from preflight.users_code.fresh.orders import begun, next_order, teller, telling_failures
 from preflight.users_code.importing import import_torch
-from preflight.users_code.orders import begun, next_order, teller, telling_failures
 from preflight.values.own_files import is_our_line
 from preflight.values.wire import to_wire
 

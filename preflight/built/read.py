@@ -10,18 +10,24 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from types import ModuleType
 
-from preflight.built.blame import RaisedError, blaming_users, made_on_cpu, unbuilt, unimportable
 from preflight.built.by_rank import ByRank
 from preflight.built.drawn import Drawing, walk, wrapped
-from preflight.built.making import Named, attribute, imported, made, named
-from preflight.built.streams import is_batch
+from preflight.built.making.blame import (
+    RaisedError,
+    blaming_users,
+    made_on_cpu,
+    unbuilt,
+    unimportable,
+)
+from preflight.built.making.job_code import Named, attribute, imported, made, named
+from preflight.built.making.streams import is_batch
 from preflight.findings.check import Facts
 from preflight.kinds.asked import Asked, CannotLookError
 from preflight.loaders import sent as loader
 from preflight.loaders.around import BatchSource
 from preflight.loaders.facts import Sent
 from preflight.loaders.travel import travel
-from preflight.loaders.workers import Surroundings
+from preflight.loaders.workers.fresh import Surroundings
 from preflight.models import read as model
 from preflight.objects import evaluated
 from preflight.objects.copying.refusing import is_module

@@ -8,11 +8,11 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from preflight.built.making import Named
+from preflight.built.making.job_code import Named
 from preflight.built.plan import Making
 from preflight.objects.facts import Definition
 from preflight.ranks.compare import Told
-from preflight.users_code import anew
+from preflight.users_code.fresh import anew
 from preflight.values.exit_status import ending
 from preflight.values.wire import from_wire
 

@@ -8,14 +8,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from preflight.keys.compare import Compared, cased_keys, compare, shared_keys
-from preflight.keys.data_samples import KeyedSamples
 from preflight.keys.entries import SUFFIXES, Entries
 from preflight.keys.entry_kinds import lacked_kinds, lacked_texts
 from preflight.keys.facts import CacheKeys, LackedKind
 from preflight.keys.layouts import UNSURE, Finder, Way, best_way, led_by, ways_of, with_endings
 from preflight.keys.places import Places
 from preflight.keys.respelled import led_below, respelled
-from preflight.keys.sample import Tell
+from preflight.keys.samples.of_data_sets import KeyedSamples
+from preflight.keys.samples.sample import Tell
 from preflight.kinds.asked import Asked, CannotLookError
 from preflight.settings.key_expression import Values
 from preflight.settings.key_rule import (

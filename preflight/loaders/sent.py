@@ -12,7 +12,7 @@ from preflight.loaders.epoch import epoch_of
 from preflight.loaders.facts import Sent
 from preflight.loaders.inherited import inherited
 from preflight.loaders.refused import described
-from preflight.loaders.starting import (
+from preflight.loaders.workers.starting import (
     configured,
     parts_of,
     start_method_of,

@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from preflight.keys.data_samples import KeyedSamples, folder_as, values_of
 from preflight.keys.entries import Entries
 from preflight.keys.read import key_of, read_keys
-from preflight.keys.sample import Sample
+from preflight.keys.samples.of_data_sets import KeyedSamples, folder_as, values_of
+from preflight.keys.samples.sample import Sample
 from preflight.kinds.asked import Asked, CannotLookError
 from preflight.settings.key_rule import KeyRule, parse_rule
 from preflight.targets.targets import CacheOf, KeyedData

@@ -32,10 +32,10 @@ from preflight.sources.unguarded import unguarded_file
 from preflight.sources.whole import JobSources
 from preflight.syntax.config_files import given_by_configs
 from preflight.syntax.copies import Code, copier_of
+from preflight.syntax.imports.on_the_way import on_the_way
+from preflight.syntax.imports.reached import unnamed
 from preflight.syntax.listing import MOST_FILES, content_of, is_test, python_files
-from preflight.syntax.on_the_way import on_the_way
 from preflight.syntax.parsing import UnparsableError, parse
-from preflight.syntax.reached import unnamed
 from preflight.targets.targets import Source
 from preflight.values.names import name_of
 from preflight.values.wire import from_wire

@@ -24,10 +24,10 @@ from preflight.sources.mentions import (
     stem_of,
 )
 from preflight.sources.work_names import TRAINS
+from preflight.syntax.imports.on_the_way import OnTheWay, on_the_way
+from preflight.syntax.imports.reached import reached
 from preflight.syntax.listing import content_of, is_test
-from preflight.syntax.on_the_way import OnTheWay, on_the_way
 from preflight.syntax.parsing import Parsed, UnparsableError, parse
-from preflight.syntax.reached import reached
 
 # How often what a name is given may ask others that have to be looked for.
 _ROUNDS = 3

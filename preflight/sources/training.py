@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from preflight.sources.direct_work import DirectWork
 from preflight.sources.work_names import DATA, PREPARES, TRAINS, is_running_name, short_name
-from preflight.syntax.modules import Modules
+from preflight.syntax.imports.modules import Modules
 from preflight.syntax.running import Ran, expressions, last_name, text_of
 from preflight.syntax.scopes import (
     Function,

@@ -12,9 +12,9 @@ from typing import Any, TextIO
 from preflight.kinds.asked import CannotLookError, MistypedError, reason_of
 from preflight.storage.calling import FIX, VALUES, How, Order, call, learn
 from preflight.storage.whole import Judge, TornError
+from preflight.users_code.fresh.orders import telling_failures
 from preflight.users_code.importing import join_world
 from preflight.users_code.named_function import imported, said_of
-from preflight.users_code.orders import telling_failures
 from preflight.values.code_name import parse_spec
 
 # A writer that is done with a file before its time waits so long, in seconds.

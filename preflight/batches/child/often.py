@@ -18,7 +18,7 @@ from preflight.epochs.facts import Changing
 from preflight.epochs.order import same_order
 from preflight.epochs.rows import digest
 from preflight.loaders.around import real_loader
-from preflight.loaders.starting import parts_of
+from preflight.loaders.workers.starting import parts_of
 from preflight.objects.attributes import classes, own_attributes
 from preflight.objects.paths import type_name
 from preflight.values.own_files import is_our_line, passes_on

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator
 from functools import cache, lru_cache
 from typing import NamedTuple
 
-from preflight.syntax.modules import MOST_MODULES, Modules, dotted_of, places_of_job
-from preflight.syntax.path_expressions import path_of
-from preflight.syntax.path_of_modules import added_to_path
+from preflight.syntax.imports.modules import MOST_MODULES, Modules, dotted_of, places_of_job
+from preflight.syntax.imports.path_expressions import path_of
+from preflight.syntax.imports.path_of_modules import added_to_path
 from preflight.syntax.running import text_of
 from preflight.syntax.scopes import Module
 from preflight.syntax.surroundings import called, walk

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import Literal
 from unicodedata import normalize
 
-from preflight.keys.folder_samples import folders_of
-from preflight.keys.sample import OFTEN, Home, Sample, Tell
-from preflight.keys.shard_samples import shards_of
+from preflight.keys.samples.in_folders import folders_of
+from preflight.keys.samples.in_shards import shards_of
+from preflight.keys.samples.sample import OFTEN, Home, Sample, Tell
 from preflight.settings.key_expression import Values
 from preflight.targets.targets import KeyedData
 

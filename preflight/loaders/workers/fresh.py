@@ -22,7 +22,7 @@ from multiprocessing import connection
 from typing import Any
 
 from preflight.findings.our_failures import ElsewhereError
-from preflight.loaders.left_alone import as_if_nothing_was_started
+from preflight.loaders.workers.left_alone import as_if_nothing_was_started
 from preflight.objects.sending import arrival
 from preflight.objects.sending.pickle_trial import Enough
 from preflight.values.exit_status import ending

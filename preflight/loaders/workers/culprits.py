@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias, cast
 
-from preflight.loaders.workers import PLACE, Outlet, Surroundings, Worker, start
+from preflight.loaders.workers.fresh import PLACE, Outlet, Surroundings, Worker, start
 from preflight.objects.random_state import kept_random_state
 from preflight.objects.sending.parcel import ObjectAtByte, find, pickled_slowly
 from preflight.objects.sending.pickle_trial import Roots, spawning

@@ -6,12 +6,12 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from preflight.batches import often
-from preflight.batches.among import Noted, compare, is_own_stream, run_alone
-from preflight.batches.drawing import Drawable, raised, structure_or_type
+from preflight.batches.child import often
+from preflight.batches.child.among import Noted, compare, is_own_stream, run_alone
+from preflight.batches.child.drawing import Drawable, raised, structure_or_type
+from preflight.batches.child.streams import of_stream
 from preflight.batches.facts import Form
 from preflight.batches.pass_facts import Epoch
-from preflight.batches.streams import of_stream
 from preflight.batches.structure import form_of, rows_agree
 from preflight.epochs import rows
 from preflight.flow.fitted import Fitted, fit

@@ -8,8 +8,8 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 
-from preflight.syntax.modules import MOST_MODULES
-from preflight.syntax.path_expressions import path_of
+from preflight.syntax.imports.modules import MOST_MODULES
+from preflight.syntax.imports.path_expressions import path_of
 from preflight.syntax.running import last_name
 from preflight.syntax.scopes import Module
 from preflight.syntax.surroundings import called

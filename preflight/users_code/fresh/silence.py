@@ -12,7 +12,7 @@ import os
 import time
 from typing import NamedTuple
 
-from preflight.users_code.anew import Anew
+from preflight.users_code.fresh.anew import Anew
 
 # So long nothing is measured: most of the time, what is waited for comes sooner.
 _AT_ONCE = 1.0

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from preflight.syntax.on_the_way import OnTheWay
+from preflight.syntax.imports.on_the_way import OnTheWay
 from preflight.syntax.parsing import Parsed
 from preflight.syntax.running import last_name
 from preflight.syntax.surroundings import Around, walk

@@ -13,8 +13,8 @@ from dataclasses import replace
 from types import ModuleType
 from typing import Any, NamedTuple
 
-from preflight.built import holders, streams
-from preflight.built.blame import blaming, blaming_users
+from preflight.built.making import holders, streams
+from preflight.built.making.blame import blaming, blaming_users
 from preflight.kinds.asked import CannotLookError, MistypedError
 from preflight.objects.stand_in import StoodIn, in_place_of_cuda
 from preflight.targets.targets import BUILT, Built

@@ -9,7 +9,7 @@ from typing import Any
 
 from preflight.host.start_method import default_start_method
 from preflight.kinds.asked import CannotLookError
-from preflight.loaders.fixed_method import fixed_by
+from preflight.loaders.workers.fixed_method import fixed_by
 from preflight.objects.attributes import classes, own_attributes
 from preflight.objects.sending.pickle_trial import is_of_forking
 

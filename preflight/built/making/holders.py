@@ -13,7 +13,7 @@ import types
 from collections.abc import Callable, Iterator, Mapping
 from typing import TypeAlias
 
-from preflight.built.blame import blaming
+from preflight.built.making.blame import blaming
 from preflight.kinds.asked import CannotLookError
 from preflight.loaders import sent as loader
 from preflight.objects.attributes import own_attributes, slots

@@ -18,9 +18,9 @@ from preflight.formats.packing.packed import Packed, can_unpack
 from preflight.formats.suffixes.images import is_image
 from preflight.formats.tar.end import Read
 from preflight.formats.tar.walk import Member, walk
-from preflight.keys import captions as key_captions
-from preflight.keys.captions import Captions
-from preflight.keys.sample import OFTEN, Home, Sample, Tell, caption_suffixes
+from preflight.keys.samples import captions as key_captions
+from preflight.keys.samples.captions import Captions
+from preflight.keys.samples.sample import OFTEN, Home, Sample, Tell, caption_suffixes
 from preflight.pairing.lengths import LONGEST
 from preflight.shards.samples import key_of
 from preflight.targets.targets import KeyedData

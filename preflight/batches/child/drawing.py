@@ -15,15 +15,15 @@ from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess, active_children
 from typing import Any, NamedTuple
 
+from preflight.batches.child.parcels import opened, parcel_of, way_of
 from preflight.batches.facts import Structure
-from preflight.batches.parcels import opened, parcel_of, way_of
 from preflight.batches.structure import structure_of
 from preflight.batches.tracebacks import Printed, our_failure, printed
 from preflight.flow.fitted import fit
 from preflight.host.start_method import SPAWNING
 from preflight.loaders.around import BatchSource, real_loader
 from preflight.loaders.epoch import length_of
-from preflight.loaders.starting import parts_of
+from preflight.loaders.workers.starting import parts_of
 from preflight.secrets.frames import hidden_of
 from preflight.users_code.facts import Lack
 from preflight.users_code.frames import said_by, text_of, user_frames

@@ -10,8 +10,8 @@ from typing import Any
 
 from preflight.batches.facts import Structure
 from preflight.batches.structure import structure_of
-from preflight.built import holders
-from preflight.built.blame import blaming
+from preflight.built.making import holders
+from preflight.built.making.blame import blaming
 from preflight.loaders import sent as loaders
 from preflight.loaders.around import BatchSource
 from preflight.objects.copying.refusing import is_module

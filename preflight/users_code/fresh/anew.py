@@ -21,8 +21,8 @@ from typing import Any
 
 from preflight.findings.our_failures import ElsewhereError
 from preflight.host.room import SHARED
-from preflight.users_code.descendants import Descendant, descendants
-from preflight.users_code.orders import settle, telling_failures
+from preflight.users_code.fresh.descendants import Descendant, descendants
+from preflight.users_code.fresh.orders import settle, telling_failures
 from preflight.values.own_files import running
 
 # Bytes of what it prints that are kept: the last ones.
