@@ -16,7 +16,7 @@ from preflight.batches.tracebacks import in_worker
 from preflight.built.conditions import WAITING, list_otherwise, stand_for
 from preflight.built.drawn import collect, walk
 from preflight.built.making.blame import RaisedError, blaming, unbuilt
-from preflight.built.making.job_code import Named, attribute, imported, made, named
+from preflight.built.making.job_code import NamedObject, attribute, imported, made, named
 from preflight.built.plan import world_of
 from preflight.kinds.asked import CannotLookError, MistypedError
 from preflight.objects import where
@@ -60,7 +60,7 @@ def main() -> None:
         serve(named(told["wire"], told["options"]), orders, answers)
 
 
-def serve(its: Named, orders: int, answers: int) -> None:
+def serve(its: NamedObject, orders: int, answers: int) -> None:
     """Wait for an order, stand for a rank, tell of its loaders, and end."""
     tell = teller(answers)
     order = next_order(orders)
@@ -78,7 +78,7 @@ def serve(its: Named, orders: int, answers: int) -> None:
 
 
 def _told_by_rank(
-    its: Named, order: Mapping[str, Any], alive: Callable[[], None], said: Sequence[str]
+    its: NamedObject, order: Mapping[str, Any], alive: Callable[[], None], said: Sequence[str]
 ) -> dict[str, Any]:
     method = "fork" if sys.platform == "linux" else its.options["start_method"]
     its = its._replace(options={**its.options, "start_method": method})
@@ -100,7 +100,7 @@ def _told_by_rank(
     return {"made": told, "defined": to_wire(where.defined(factory, its.options["root"]).at)}
 
 
-def _cause(its: Named, error: BaseException, said: Sequence[str]) -> dict[str, Any]:
+def _cause(its: NamedObject, error: BaseException, said: Sequence[str]) -> dict[str, Any]:
     """Say whose fault it is: what the user's code `raised`, or what is not here (`lost`).
 
     Neither, where other ranks may be the cause.

@@ -19,15 +19,15 @@ from preflight.built.making.blame import (
     unbuilt,
     unimportable,
 )
-from preflight.built.making.job_code import Named, attribute, imported, made, named
+from preflight.built.making.job_code import NamedObject, attribute, imported, made, named
 from preflight.built.making.streams import is_batch
 from preflight.findings.check import Facts
 from preflight.kinds.asked import Asked, CannotLookError
 from preflight.loaders import sent as loader
-from preflight.loaders.around import BatchSource
 from preflight.loaders.facts import Sent
 from preflight.loaders.travel import travel
 from preflight.loaders.workers.fresh import Surroundings
+from preflight.loaders.wrappers import BatchSource
 from preflight.models import read as model
 from preflight.objects import evaluated
 from preflight.objects.copying.refusing import is_module
@@ -161,7 +161,7 @@ def _parameters(function: Callable[..., object]) -> list[inspect.Parameter]:
 
 
 def _look_at_one(
-    its: Named,
+    its: NamedObject,
     factory: object,
     around: Surroundings,
     names: list[str],

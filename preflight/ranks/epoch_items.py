@@ -14,10 +14,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from preflight.epochs.rows import digest
-from preflight.loaders.around import as_it_comes, real_loader
 from preflight.loaders.epoch import batch_size_of, length_of
 from preflight.loaders.sent import never_ends, resamples
 from preflight.loaders.workers.starting import is_data_loader, parts_of
+from preflight.loaders.wrappers import as_it_comes, real_loader
 from preflight.objects.attributes import classes, own_attributes
 from preflight.objects.paths import type_name
 from preflight.objects.random_state import kept_random_state, seed

@@ -27,7 +27,7 @@ from preflight.findings import registry
 from preflight.findings.report import Report
 from preflight.job import Job, Launch
 from preflight.kinds.asked import Asked
-from preflight.settings.told import told_of
+from preflight.settings.to_child import told_of
 from preflight.targets.targets import Loader
 from preflight.values.wire import to_exact, to_wire
 from tests.archives import tarred

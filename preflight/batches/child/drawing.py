@@ -21,9 +21,9 @@ from preflight.batches.structure import structure_of
 from preflight.batches.tracebacks import Printed, our_failure, printed
 from preflight.flow.fitted import fit
 from preflight.host.start_method import SPAWNING
-from preflight.loaders.around import BatchSource, real_loader
 from preflight.loaders.epoch import length_of
 from preflight.loaders.workers.starting import parts_of
+from preflight.loaders.wrappers import BatchSource, real_loader
 from preflight.secrets.frames import hidden_of
 from preflight.users_code.facts import Lack
 from preflight.users_code.frames import said_by, text_of, user_frames

@@ -11,7 +11,7 @@ from typing import Any
 
 from preflight.batches.facts import OnTheWay, Parcel
 from preflight.host.room import open_files, shared_memory
-from preflight.loaders.around import real_loader
+from preflight.loaders.wrappers import real_loader
 from preflight.objects.attributes import classes
 
 # Objects of one batch that are looked at.

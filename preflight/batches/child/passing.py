@@ -6,8 +6,8 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from preflight.batches.child import often
-from preflight.batches.child.among import Noted, compare, is_own_stream, run_alone
+from preflight.batches.child import repeated_draws
+from preflight.batches.child.between_workers import Noted, compare, is_own_stream, run_alone
 from preflight.batches.child.drawing import Drawable, raised, structure_or_type
 from preflight.batches.child.streams import of_stream
 from preflight.batches.facts import Form
@@ -15,9 +15,9 @@ from preflight.batches.pass_facts import Epoch
 from preflight.batches.structure import form_of, rows_agree
 from preflight.epochs import rows
 from preflight.flow.fitted import Fitted, fit
-from preflight.loaders.around import as_it_comes, real_loader
 from preflight.loaders.epoch import batch_size_of, gives_none, length_of, never_asked_for
 from preflight.loaders.sent import resamples
+from preflight.loaders.wrappers import as_it_comes, real_loader
 from preflight.objects.attributes import classes, own_attributes
 from preflight.objects.where import defined
 from preflight.values.own_files import theirs
@@ -69,8 +69,8 @@ def go_on(
     for one in [each for each in found if each.name in order["draws"]]:
         tell(loader=one.name)
         workers, seconds = one.about["num_workers"], order["seconds"]
-        said = often.run(one.loader, workers, seconds, tell, where[0])
-        if said.get("why_not") == often.ITERABLE and one.name not in whole:
+        said = repeated_draws.run(one.loader, workers, seconds, tell, where[0])
+        if said.get("why_not") == repeated_draws.ITERABLE and one.name not in whole:
             whole += [one.name] if one.name in order["streams"] else []
         del one
     found.clear()

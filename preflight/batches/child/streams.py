@@ -12,12 +12,12 @@ import time
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from preflight.batches.child.among import Noted, agree, as_worker
-from preflight.batches.child.often import FEWEST, ITERABLE, generators_in
+from preflight.batches.child.between_workers import Noted, agree, as_worker
+from preflight.batches.child.repeated_draws import FEWEST, ITERABLE, generators_in
 from preflight.epochs.facts import SameOrder
 from preflight.epochs.rows import digest
-from preflight.loaders.around import real_loader
 from preflight.loaders.workers.starting import parts_of
+from preflight.loaders.wrappers import real_loader
 from preflight.objects.attributes import own_attributes
 from preflight.objects.paths import type_name
 from preflight.objects.random_state import Generators, kept_random_state

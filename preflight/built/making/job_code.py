@@ -37,7 +37,7 @@ _LACKS = re.compile(
 )
 
 
-class Named(NamedTuple):
+class NamedObject(NamedTuple):
     """What was named, and how the job wants it."""
 
     built: Built
@@ -55,7 +55,7 @@ def named(
     wire: Mapping[str, Any],
     options: Mapping[str, Any],
     step: Callable[[str], AbstractContextManager[None]] = unsaid,
-) -> Named:
+) -> NamedObject:
     """Understand what was asked.
 
     Raises:
@@ -68,10 +68,10 @@ def named(
     spec = parse_spec(built.spec)
     if spec is None:
         raise MistypedError(f"{built.spec} is no module:name and no file.py:name")
-    return Named(built, spec, options, step)
+    return NamedObject(built, spec, options, step)
 
 
-def imported(asked: Named, stood_in: StoodIn) -> ModuleType:
+def imported(asked: NamedObject, stood_in: StoodIn) -> ModuleType:
     """Import the module, where that does not start the training."""
     options, spec, step = asked.options, asked.spec, asked.step
     if options["ranks"] > 1:
@@ -83,7 +83,7 @@ def imported(asked: Named, stood_in: StoodIn) -> ModuleType:
         return import_named(spec)
 
 
-def made(asked: Named, factory: object, stood_in: StoodIn) -> object:
+def made(asked: NamedObject, factory: object, stood_in: StoodIn) -> object:
     """Call the factory, and give what was picked of what it gave; of batches, their source."""
     built, spec = asked.built, asked.spec
     pick = spec.pick + (parse_pick(built.pick or "") or ())
@@ -100,7 +100,7 @@ def made(asked: Named, factory: object, stood_in: StoodIn) -> object:
             return streams.as_loader(given, first)
 
 
-def _gives_one_batch(asked: Named, given: object) -> bool:
+def _gives_one_batch(asked: NamedObject, given: object) -> bool:
     """Whether it gave one batch, and not all data there is: by its name, or by who named it."""
     says_so = asked.built.kind == "loader" or "batch" in asked.spec.name.lower()
     return says_so and streams.is_batch(given)

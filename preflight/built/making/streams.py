@@ -13,7 +13,7 @@ from preflight.batches.structure import structure_of
 from preflight.built.making import holders
 from preflight.built.making.blame import blaming
 from preflight.loaders import sent as loaders
-from preflight.loaders.around import BatchSource
+from preflight.loaders.wrappers import BatchSource
 from preflight.objects.copying.refusing import is_module
 from preflight.objects.paths import type_name
 

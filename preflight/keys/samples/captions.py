@@ -138,7 +138,7 @@ def in_order(captions: Captions, order: Sequence[str]) -> Iterable[str]:
     return [first_of(captions, order)] if order and captions else captions
 
 
-class Table:
+class CaptionTable:
     """A metadata.jsonl: where in it the line of each file begins, and nothing else of it."""
 
     def __init__(self, path: str, place: str, tell: Callable[[str], object]) -> None:

@@ -10,7 +10,7 @@ from preflight.formats.suffixes.images import is_image
 from preflight.formats.suffixes.sounds import is_sound
 from preflight.formats.suffixes.videos import is_video
 from preflight.keys.samples import captions as key_captions
-from preflight.keys.samples.captions import Captions, Table
+from preflight.keys.samples.captions import Captions, CaptionTable
 from preflight.keys.samples.sample import Home, Sample, Tell, caption_suffixes
 from preflight.pairing.folder_contents import FolderContents, list_all
 from preflight.pairing.side_files import is_spare_folder, mask_of
@@ -30,7 +30,7 @@ def folders_of(
     top = os.path.join(root, data.folder or "")
     whole = _whole(top)
     inner = tuple(one for one in map(_whole, caches) if one.startswith(whole) and one != whole)
-    tables: list[Table] = []
+    tables: list[CaptionTable] = []
     for one in list_all(top, root):
         tell(one.place)
         if inner and _whole(one.path).startswith(inner):
@@ -42,7 +42,7 @@ def folders_of(
             continue
         if data.captions.rule in ("auto", "json", "table") and _TABLE in one.holding("jsonl"):
             try:
-                tables.append(Table(os.path.join(one.path, f"{_TABLE}.jsonl"), below, tell))
+                tables.append(CaptionTable(os.path.join(one.path, f"{_TABLE}.jsonl"), below, tell))
             except OSError:
                 unread.append(one.inside(f"{_TABLE}.jsonl"))
         home = _FolderHome(data, one, below, tables)
@@ -58,7 +58,7 @@ class _FolderHome:
     """The images in one folder; its videos, where it has no image; or else its audio files."""
 
     def __init__(
-        self, data: KeyedData, contents: FolderContents, below: str, tables: list[Table]
+        self, data: KeyedData, contents: FolderContents, below: str, tables: list[CaptionTable]
     ) -> None:
         self.data = data
         self._contents = contents

@@ -18,7 +18,7 @@ _WRAPPERS = frozenset(
 )
 
 
-class Returned(NamedTuple):
+class ReturnedValues(NamedTuple):
     """What the values of a function are."""
 
     names: tuple[str, ...] = ()
@@ -31,7 +31,7 @@ class Returned(NamedTuple):
     """Whether it returns or yields anything at all."""
 
 
-def returned_by(function: ast.FunctionDef) -> Returned:
+def returned_by(function: ast.FunctionDef) -> ReturnedValues:
     """Say what a function returns, also through variables, tuples and methods of what it made."""
     values: dict[str, list[ast.expr]] = {}
     given: list[ast.expr] = []
@@ -51,7 +51,7 @@ def returned_by(function: ast.FunctionDef) -> Returned:
     names = dict.fromkeys(name for value in given for name in _names(value, values))
     annotated = tuple(_annotated(function.returns))
     is_something = any(not is_none(one) for one in given)
-    return Returned((*names, *annotated), annotated, is_something)
+    return ReturnedValues((*names, *annotated), annotated, is_something)
 
 
 def needs_of(function: ast.FunctionDef) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from preflight.sources.makers.returned import Returned, needs_of, returned_by
+from preflight.sources.makers.returned import ReturnedValues, needs_of, returned_by
 from preflight.sources.work_names import TRAINS
 from preflight.syntax.parsing import UnparsableError, parse
 from preflight.syntax.running import called_in, last_name
@@ -35,7 +35,7 @@ class DefinedFunction(NamedTuple):
     name: str
     line: int
     needs: tuple[str, ...]
-    returned: Returned
+    returned: ReturnedValues
 
 
 class DefinedClass(NamedTuple):

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from preflight.syntax.imports.on_the_way import OnTheWay
+from preflight.syntax.imports.needed_modules import NeededModules
 from preflight.syntax.parsing import Parsed
 from preflight.syntax.running import last_name
 from preflight.syntax.surroundings import Around, walk
@@ -86,7 +86,7 @@ class Reached:
                 self.named_at.setdefault(last_name(node), []).append(place)
 
 
-def reached(each: Iterable[tuple[str, Parsed]], entry: str, way: OnTheWay) -> Reached:
+def reached(each: Iterable[tuple[str, Parsed]], entry: str, way: NeededModules) -> Reached:
     """Look through the sources that a script needs, each with its name."""
     found = Reached(entry=entry, started=way.started, lazy=way.lazy)
     for file, parsed in each:

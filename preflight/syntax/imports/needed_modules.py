@@ -20,7 +20,7 @@ _RUNS = frozenset({"import_module", "__import__", "run_path", "run_module"})
 _IMPORTS = re.compile(r"import|run_path|run_module")
 
 
-class OnTheWay(NamedTuple):
+class NeededModules(NamedTuple):
     """The modules that a script needs, itself first."""
 
     modules: tuple[Module, ...]
@@ -31,7 +31,7 @@ class OnTheWay(NamedTuple):
     """Files of them that are run as a script is: `runpy.run_path("x.py", run_name="__main__")`."""
 
 
-def on_the_way(path: str, root: str, alive: Callable[[], None] = lambda: None) -> OnTheWay:
+def on_the_way(path: str, root: str, alive: Callable[[], None] = lambda: None) -> NeededModules:
     """Follow the imports of a script, wherever in it they stand; packages run before their modules.
 
     Modules are looked for beside it, below the job's folder and where a source puts it on sys.path,
@@ -43,7 +43,7 @@ def on_the_way(path: str, root: str, alive: Callable[[], None] = lambda: None) -
     modules = Modules(folders=tuple(folders), root=root)
     named = modules.read_file(full, dotted_of(full, _packages_around(full, home)[-1]))
     if named is None:
-        return OnTheWay((), frozenset())
+        return NeededModules((), frozenset())
     first = [named, *(one for one in modules.chain(named.dotted[:-1]) if one is not named)]
     real = cache(os.path.realpath)
     found = {real(one.path): one for one in first}
@@ -71,7 +71,7 @@ def on_the_way(path: str, root: str, alive: Callable[[], None] = lambda: None) -
                 entered.add(own.file)
     files = tuple(found.values())
     lazy = frozenset(one.file for one in files) - at_once
-    return OnTheWay(files, lazy, frozenset(started))
+    return NeededModules(files, lazy, frozenset(started))
 
 
 def _packages_around(path: str, home: str) -> tuple[str, ...]:

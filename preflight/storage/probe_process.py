@@ -85,8 +85,8 @@ def take_turns(files: Files, told: Mapping[str, Any]) -> dict[str, Any]:
     return {"turns": turns}
 
 
-def write(files: Files, told: Mapping[str, Any]) -> dict[str, Any]:
-    """Write one file again and again, in place or under another name first; or read it."""
+def rename(files: Files, told: Mapping[str, Any]) -> dict[str, Any]:
+    """Write files again and again, and rename each over one; or read that one."""
     target = told["target"]
     if told["reads"]:
         return _read(files, target, told)
@@ -95,11 +95,8 @@ def write(files: Files, told: Mapping[str, Any]) -> dict[str, Any]:
     while time.monotonic() < told["until"]:
         data = bytes([65 + (writes + told["number"] * 7) % 26]) * SIZE
         try:
-            if told["renames"]:
-                files.write(own, data)
-                files.replace(own, target)
-            else:
-                files.write(target, data)
+            files.write(own, data)
+            files.replace(own, target)
             writes += 1
         except PermissionError as error:  # of Windows, while the reader has it open
             refused, said = refused + 1, str(error.strerror)
@@ -134,4 +131,4 @@ def _until(at: float) -> None:
         pass
 
 
-_ORDERS = {"create": create, "take_turns": take_turns, "write": write}
+_ORDERS = {"create": create, "take_turns": take_turns, "rename": rename}

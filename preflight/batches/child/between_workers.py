@@ -14,8 +14,8 @@ from preflight.batches.pass_facts import Among
 from preflight.epochs import rows
 from preflight.epochs.facts import LeftBehind
 from preflight.epochs.left_behind import Watched
-from preflight.loaders.around import as_it_comes, real_loader, with_real
 from preflight.loaders.workers.starting import configured
+from preflight.loaders.wrappers import as_it_comes, real_loader, with_real
 from preflight.objects.attributes import classes
 from preflight.objects.random_state import seed
 from preflight.users_code.frames import is_users

@@ -31,7 +31,7 @@ _TOO_LONG = "to run it past its end is likely to take more than {:g} s, a quarte
 _LOST = "the process that draws from it was lost"
 
 
-class Wanted(NamedTuple):
+class WantedPasses(NamedTuple):
     """What somebody wants to know of loaders, and how long it may take."""
 
     whole: bool
@@ -64,7 +64,7 @@ class Wanted(NamedTuple):
         return self.seconds if self.budget is not None else min(BLINDLY, self.seconds)
 
 
-def further(anew: Anew, first: Mapping[str, FirstBatches], wanted: Wanted) -> list[Further]:
+def further(anew: Anew, first: Mapping[str, FirstBatches], wanted: WantedPasses) -> list[Further]:
     """Have a process go on with the loaders of which a batch came."""
     came = [name for name, one in first.items() if one.batches and one.ended in ("enough", "over")]
     if not came or not (wanted.whole or wanted.draws) or anew.poll() is not None:
@@ -140,7 +140,7 @@ def _draws(first: FirstBatches, watch: _Watch) -> RandomDraws:
 class _Watch:
     """What has come of the process."""
 
-    def __init__(self, anew: Anew, first: Mapping[str, FirstBatches], wanted: Wanted) -> None:
+    def __init__(self, anew: Anew, first: Mapping[str, FirstBatches], wanted: WantedPasses) -> None:
         self.anew = anew
         self.wanted = wanted
         self.whole: dict[str, dict[str, Any]] = {}

@@ -17,8 +17,8 @@ from preflight.epochs.changing import changing
 from preflight.epochs.facts import Changing
 from preflight.epochs.order import same_order
 from preflight.epochs.rows import digest
-from preflight.loaders.around import real_loader
 from preflight.loaders.workers.starting import parts_of
+from preflight.loaders.wrappers import real_loader
 from preflight.objects.attributes import classes, own_attributes
 from preflight.objects.paths import type_name
 from preflight.values.own_files import is_our_line, passes_on
