@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from preflight.batches.facts import FirstBatches
+from preflight.batches.facts import LOST, FirstBatches
 from preflight.batches.pass_facts import Further, RandomDraws, WholePass
 from preflight.batches.stacks import stacks
 from preflight.flow.facts import Flow
@@ -28,7 +28,6 @@ _SECONDS, PART = 60.0, 0.25
 BLINDLY = 3.0
 
 _TOO_LONG = "to run it past its end is likely to take more than {:g} s, a quarter of the budget"
-_LOST = "the process that draws from it was lost"
 
 
 class WantedPasses(NamedTuple):
@@ -107,7 +106,7 @@ def _too_long(first: FirstBatches, seconds: float) -> str:
 
 
 def _whole(first: FirstBatches, reason: str, watch: _Watch) -> WholePass:
-    told = watch.whole.get(first.name) or {"reason": reason or watch.futile or _LOST}
+    told = watch.whole.get(first.name) or {"reason": reason or watch.futile or LOST}
     told = {name: one for name, one in told.items() if name not in ("flow", "counts")}
     seen = from_wire(
         WholePass, {**told, "name": first.name, "num_workers": first.num_workers, "standing": []}
@@ -132,7 +131,7 @@ def _flow(first: FirstBatches, watch: _Watch) -> Flow | None:
 
 
 def _draws(first: FirstBatches, watch: _Watch) -> RandomDraws:
-    told = watch.draws.get(first.name) or {"reason": watch.futile or _LOST}
+    told = watch.draws.get(first.name) or {"reason": watch.futile or LOST}
     seen = from_wire(RandomDraws, {**told, "name": first.name, "num_workers": first.num_workers})
     return replace(seen, defined=first.defined)
 
@@ -202,7 +201,7 @@ class _Watch:
     def _end(self, ended: str, **how: Any) -> None:
         """Say how the epoch ended that was run; where none was, nothing more is to be had."""
         if self._seen is None or len(self._seen["epochs"]) > 1:
-            self.futile = _LOST
+            self.futile = LOST
             return
         if "flow" in self._seen and "counts" not in self._seen:
             self._seen["counts"] = counts_of(self._seen["flow"])

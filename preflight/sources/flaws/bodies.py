@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeAlias
 Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
-_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 # Half of all nodes are of these, and there is nothing below them.
 _LEAVES = frozenset({ast.Name, ast.Constant, ast.alias, ast.Global, ast.Nonlocal})
@@ -100,7 +100,7 @@ def stored(nodes: Iterable[ast.AST]) -> set[str]:
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
                 names.add(node.id)
             continue
-        if isinstance(node, _COMPREHENSIONS):  # only `:=` gives a name that stays
+        if isinstance(node, COMPREHENSIONS):  # only `:=` gives a name that stays
             inner = (one.target for one in ast.walk(node) if isinstance(one, ast.NamedExpr))
             names.update(one.id for one in inner)
             continue
@@ -127,7 +127,7 @@ def loads(nodes: Iterable[ast.AST]) -> Iterator[ast.Name]:
     hidden: set[str] = set()
     every = list(own(list(nodes)))
     for node in every:
-        if isinstance(node, _COMPREHENSIONS):
+        if isinstance(node, COMPREHENSIONS):
             hidden |= _of_comprehension(node)
     for node in every:
         is_read = isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Store)

@@ -11,7 +11,6 @@ from functools import lru_cache
 
 from preflight.syntax.parsing import UnparsableError, parse
 from preflight.syntax.scopes import (
-    Function,
     Imported,
     Module,
     Names,
@@ -20,6 +19,7 @@ from preflight.syntax.scopes import (
     absolute,
     add_import,
 )
+from preflight.syntax.surroundings import Function
 from preflight.values.names import name_of
 
 # A job's own modules are tens; nobody writes one of more than two megabytes by hand.
