@@ -90,7 +90,7 @@ class UnreadFiles(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Unread:
+class UnreadFolder:
     """What lies in one folder, with all below it, and is read by no reader."""
 
     folder: str
@@ -127,7 +127,9 @@ class _Count:
     names: list[str] = field(default_factory=list)
 
 
-def unread_in(folder: str, targets: Iterable[Target], root: str, *, of_any_kind: bool) -> Unread:
+def unread_in(
+    folder: str, targets: Iterable[Target], root: str, *, of_any_kind: bool
+) -> UnreadFolder:
     """Count what no reader reads in a folder, in memory that does not grow with its files.
 
     Whoever named it as one kind has left others out on purpose; else what nobody takes for data is
@@ -171,7 +173,7 @@ def unread_in(folder: str, targets: Iterable[Target], root: str, *, of_any_kind:
         UnreadFiles(suffix, one.files, one.bytes, tuple(one.names), part)
         for (suffix, part), one in counts.items()
     )
-    return Unread(
+    return UnreadFolder(
         folder=name_of(folder, root),
         files=tuple(sorted(told, key=lambda one: (-one.bytes, one.suffix))),
         pictures=pictures,
