@@ -34,6 +34,7 @@ from collections.abc import Iterator
 from preflight.check import check
 from preflight.facts import Flow, Lost
 from preflight.finding import Finding, Location, Row, Severity
+from preflight.flow.defer import untold
 from preflight.job import Job
 from preflight.values.names import counted, shown
 
@@ -50,7 +51,7 @@ _TOLD = 6
 
 
 def _unseen(facts: Flow, _: Job) -> str | None:
-    if facts.losses and not _untold(facts):
+    if facts.losses and not untold(facts):
         return "dataset-survival tells what it loses"
     if not facts.batches and facts.ended in ("raised", "died"):
         return "its first batches did not come"
@@ -68,7 +69,7 @@ def _unseen(facts: Flow, _: Job) -> str | None:
 )
 def loader_starved(facts: Flow, _: Job) -> Iterator[Finding]:
     """Tell what is lost as one table: how many, by what, and at which line."""
-    losses = _untold(facts)
+    losses = untold(facts)
     share = facts.share(losses)
     stops = any(not one.by.goes_on for one in losses)
     if not losses or not _is_enough(facts) or (share < _HARDLY_ANY and not stops):
@@ -93,10 +94,6 @@ def loader_starved(facts: Flow, _: Job) -> Iterator[Finding]:
         },
         about=facts.name,
     )
-
-
-def _untold(facts: Flow) -> tuple[Lost, ...]:
-    return tuple(one for one in facts.losses if not one.stage.told_by)
 
 
 def _is_enough(facts: Flow) -> bool:

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from preflight.batches.facts import NO_TIME, CountedInScript, Drawn, FirstBatches, OnTheWay
 from preflight.batches.pass_facts import Further, RandomDraws, WholePass
-from preflight.batches.taken import taken_for, untold_epochs
+from preflight.batches.use_in_loops import taken_for, untold_epochs
 from preflight.findings.finding import Location
 from preflight.findings.looks import Failed, Left, Look, Looked
 from preflight.flow.defer import MISSING, both_told, has_had_all, starves

@@ -15,19 +15,19 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from preflight.built.making import Named, named, unsaid
+from preflight.built.making.job_code import NamedObject, named, unsaid
 from preflight.built.plan import CAUSES, WHOLE, Making, beyond, plan_of, world_of
 from preflight.built.rank_process import serve, throttled
-from preflight.built.rounds import Found, Rounds
+from preflight.built.rounds import OfOneProcess, Rounds
 from preflight.kinds.asked import Asked
 from preflight.objects.facts import Definition
 from preflight.ranks.compare import Told, batches_of, order_of, raised_by
 from preflight.ranks.hash_seeds import HASH_SEED
 from preflight.ranks.made_facts import NO_TIME, OtherItems, RankBatches, RankLost, RankOrder
 from preflight.ranks.together import may_lack, may_leave, nobodys
-from preflight.users_code import anew
 from preflight.users_code.facts import Unbuilt
-from preflight.users_code.orders import begun, next_order, teller, telling_failures
+from preflight.users_code.fresh import anew
+from preflight.users_code.fresh.orders import begun, next_order, teller, telling_failures
 from preflight.values.exit_status import ending
 from preflight.values.wire import from_wire, to_wire
 
@@ -50,7 +50,7 @@ _SEEDS = ("2", "1")
 class ByRank:
     """What makes the loaders of one target by ranks, beside the process that looks at them."""
 
-    def __init__(self, asked: Asked, its: Named, folder: str) -> None:
+    def __init__(self, asked: Asked, its: NamedObject, folder: str) -> None:
         self._asked = asked
         self._its = its
         self._folder = folder
@@ -144,7 +144,7 @@ def conduct() -> None:
 
 
 def _conduct(
-    its: Named, told: Mapping[str, Any], orders: int, answers: int, *, copies: bool
+    its: NamedObject, told: Mapping[str, Any], orders: int, answers: int, *, copies: bool
 ) -> None:
     tell = teller(answers)
     order = next_order(orders)
@@ -156,7 +156,7 @@ def _conduct(
     at_once = plan + (others if copies else [])  # copies before threads
     started = {one: start(one) for one in reversed(at_once)}
     alive = throttled(tell)
-    whole: list[Found] = []
+    whole: list[OfOneProcess] = []
     with contextlib.ExitStack() as stack:
         for process in started.values():
             stack.enter_context(process.ending(alive))
@@ -179,7 +179,9 @@ def _conduct(
     next_order(orders)
 
 
-def _started(its: Named, told: Mapping[str, Any], making: Making, *, copies: bool) -> anew.Anew:
+def _started(
+    its: NamedObject, told: Mapping[str, Any], making: Making, *, copies: bool
+) -> anew.Anew:
     """Start a process that makes the loader as planned; those of no use any more are ended."""
     if copies and making.cause != "hash":
         return anew.copy(functools.partial(serve, its))
@@ -190,7 +192,7 @@ def _started(its: Named, told: Mapping[str, Any], making: Making, *, copies: boo
 
 def _with_lost(
     facts: list[RankBatches | RankLost | RankOrder | Unbuilt],
-    found: Sequence[Found],
+    found: Sequence[OfOneProcess],
     names: Sequence[str],
 ) -> list[RankBatches | RankLost | RankOrder | Unbuilt]:
     """Say of ranks that gave no answer that nobody knows, in place of facts that nobody has.
@@ -213,16 +215,18 @@ def _with_lost(
     ]
 
 
-def _usual(found: Sequence[Found], name: str) -> dict[int, Told]:
+def _usual(found: Sequence[OfOneProcess], name: str) -> dict[int, Told]:
     """Give what ranks told of a loader, of processes in which nothing was otherwise."""
     return {one.making.rank: one.of(name) for one in found if not one.making.cause}
 
 
-def _defined(found: Sequence[Found]) -> Definition:
+def _defined(found: Sequence[OfOneProcess]) -> Definition:
     return next(one.defined for one in found if one.making == Making(0, compared=True))
 
 
-def _batches(its: Named, names: Sequence[str], found: Sequence[Found]) -> Iterator[RankBatches]:
+def _batches(
+    its: NamedObject, names: Sequence[str], found: Sequence[OfOneProcess]
+) -> Iterator[RankBatches]:
     ranks = its.options["ranks"]
     for name in names:
         told = _usual(found, name)
@@ -230,14 +234,17 @@ def _batches(its: Named, names: Sequence[str], found: Sequence[Found]) -> Iterat
         yield batches_of(name, _defined(found), ranks, kept)
 
 
-def _parted(its: Named, names: Sequence[str], found: Sequence[Found]) -> list[str]:
+def _parted(its: NamedObject, names: Sequence[str], found: Sequence[OfOneProcess]) -> list[str]:
     """Give loaders of which it is to be known whether the parts of all ranks are the whole."""
     ranks = its.options["ranks"]
     return [name for name in names if may_lack(_usual(found, name), ranks)]
 
 
 def _orders(
-    its: Named, names: Sequence[str], found: Sequence[Found], whole: Sequence[Found]
+    its: NamedObject,
+    names: Sequence[str],
+    found: Sequence[OfOneProcess],
+    whole: Sequence[OfOneProcess],
 ) -> Iterator[RankOrder]:
     ranks, nodes = its.options["ranks"], its.options["nodes"]
     again = {one.making.cause: one for one in found if one.making.cause}

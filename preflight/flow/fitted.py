@@ -16,8 +16,8 @@ from preflight.flow.fitting import Fitting, Undo
 from preflight.flow.later import Later, Where, Within
 from preflight.flow.pages import read
 from preflight.flow.streams import drops_of
-from preflight.loaders.around import real_loader
 from preflight.loaders.sent import resamples
+from preflight.loaders.wrappers import real_loader
 from preflight.objects.attributes import own_attributes
 from preflight.objects.facts import Definition
 from preflight.pipelines.lines import Lines

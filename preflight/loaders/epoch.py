@@ -70,15 +70,8 @@ def divided_by(parts: Mapping[str, Any]) -> dict[str, Any]:
         if isinstance(one, torchs) and getattr(type(one), "__iter__", None) in drawing:
             own = own_attributes(one)
             seed = own.get("seed") if own.get("shuffle") else None
-            return {**told, "divided": _length(own.get("dataset")), "seed": seed}
+            return {**told, "divided": length_of(own.get("dataset")), "seed": seed}
     return told
-
-
-def _length(dataset: Any) -> int | None:
-    try:
-        return len(dataset)
-    except Exception:  # noqa: BLE001  a data set's length is the user's own code
-        return None
 
 
 def never_asked_for(own: Mapping[str, Any], root: str) -> tuple[int, object]:

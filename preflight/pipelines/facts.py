@@ -207,6 +207,3 @@ class Survival:
 
     unsure: tuple[str, ...] = ()
     """Stages that may drop more, as the user would write them, each with its line."""
-
-    fields_known: bool = False
-    """Whether the fields that it takes are known."""

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from preflight.formats.suffixes.images import is_image
-from preflight.values.braces import LIMIT, TooManyError, count, expand
+from preflight.targets.words.braces import LIMIT, TooManyError, count, expand
 from preflight.values.listing import list_names
 
 # Files of text beside images, of which each is a caption.

@@ -161,7 +161,7 @@ class Mention(NamedTuple):
     stands: Standing
 
 
-class Place(NamedTuple):
+class ArgumentPlace(NamedTuple):
     """A place among the arguments of an own function or class."""
 
     function: str
@@ -180,10 +180,10 @@ class Mentions(NamedTuple):
     """What a name is given, as code: `("distributed", "False")`."""
 
     calls: tuple[Mention, ...] = ()
-    takes: tuple[Place, ...] = ()
+    takes: tuple[ArgumentPlace, ...] = ()
     """Parameters of that name, which calls may give something without saying it."""
 
-    handed: tuple[Place, ...] = ()
+    handed: tuple[ArgumentPlace, ...] = ()
     """What calls give so."""
 
     imports: tuple[str, ...] = ()

@@ -379,7 +379,7 @@ def shared():
 
     return {
         "all": web(),
-        "by a function": web(lambda shards: shards).batched(2),
+        "by a function": web(lambda shards: shards).batched(2, collation_fn=list),
         "validation": web(),
         "shuffled": web(shuffle=20),
         "its own": web(wds.split_by_node),
@@ -392,7 +392,7 @@ def shared():
 def keys_of(batches):
     found = []
     for one in batches:
-        found += one["__key__"] if isinstance(one["__key__"], list) else [one["__key__"]]
+        found += [each["__key__"] for each in (one if isinstance(one, list) else [one])]
     return found
 
 

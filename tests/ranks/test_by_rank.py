@@ -18,7 +18,7 @@ import pytest
 
 import preflight
 from preflight.built import by_rank
-from preflight.built.making import named, unsaid
+from preflight.built.making.job_code import named, unsaid
 from preflight.built.plan import Making, plan_of
 from preflight.built.rounds import Rounds
 from preflight.facts import RankBatches, RankOrder
@@ -27,7 +27,7 @@ from preflight.findings import registry
 from preflight.findings.report import Report
 from preflight.job import Job, Launch
 from preflight.kinds.asked import Asked
-from preflight.settings.told import told_of
+from preflight.settings.to_child import told_of
 from preflight.targets.targets import Loader
 from preflight.values.wire import to_exact, to_wire
 from tests.archives import tarred

@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeAlias
 
 from preflight.sources.flaws.bodies import Body, is_try
 from preflight.sources.flaws.facts import BatchLoop, Use
-from preflight.sources.flaws.made_by import PASS_ON, Names, made_by, placed, values_of
+from preflight.sources.flaws.made_by import PASS_ON, FileNames, made_by, placed, values_of
 from preflight.sources.flaws.tuples import imports_in
 from preflight.sources.flaws.uses import uses_of
 from preflight.syntax.running import last_name
@@ -61,14 +61,14 @@ def batch_loops(every: Sequence[Body], file: str) -> Iterator[BatchLoop]:
                 )
 
 
-def _names(every: Sequence[Body], file: str) -> Names:
+def _names(every: Sequence[Body], file: str) -> FileNames:
     calls: dict[str, list[tuple[ast.Call, Body]]] = {}
     for body in every:
         for node in body.nodes:
             if isinstance(node, ast.Call):
                 calls.setdefault(last_name(node.func), []).append((node, body))
     own = frozenset(body.name.partition(".")[0] for body in every if body.name)
-    return Names(values_of(every[0]), own, imports_in(every, file), every, calls)
+    return FileNames(values_of(every[0]), own, imports_in(every, file), every, calls)
 
 
 def _written(target: ast.expr) -> str:
