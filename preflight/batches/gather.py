@@ -134,7 +134,7 @@ class Batches(Gather):
             further = further._replace(draws=untold_epochs(further.draws, taken))
             flow = self._flows.get((target, first.name))
             if further.whole is not None and tells_missing(flow):
-                further = further._replace(whole=replace(further.whole, takes=None))
+                further = further._replace(whole=replace(further.whole, takes=None, dropped=None))
             yield from beyond_first(target, further, self.run.wants, _why_not(first))
             first = _as_far_as(first, further)  # noqa: PLW2901  it is the same, and more
             survival = self._survivals.get((target, first.name))
