@@ -157,9 +157,9 @@ def _shifted(one: Sequence[str], other: Sequence[str]) -> Shifted | None:
 def _mixed(one: Sequence[str], other: Sequence[str], *, in_rows: bool) -> Shifted | None:
     """Say of two lists of the same names that they are in another order.
 
-    One is sorted by letters and the other by numbers, or a folder gave them as they lie there. Files
-    of one kind may be so on purpose, as of pictures before and after that are no pairs, and what
-    stands in the rows of one list, as in a table.
+    One is sorted by letters and the other by numbers, or a folder gave them as they lie there.
+    Files of one kind may be so on purpose, as of pictures before and after that are no pairs, and
+    what stands in the rows of one list, as in a table.
     """
     named = _named_alike(one, other)
     if named is None or named[0] == named[1][::-1]:

@@ -1,6 +1,6 @@
 """Collate functions as jobs write them: some drop samples, from batches of all kinds."""
 
-# ruff: noqa: D101  (jobs are written so)
+# ruff: noqa: D101, D102  (jobs are written so)
 
 from __future__ import annotations
 

@@ -114,14 +114,14 @@ def plain_numbers(folder: str, form: str = "img_{}.png") -> list[str]:
 class ByMethods(Paired):
     """One that hands the index on."""
 
-    def image(self, number: int) -> str:
+    def _image(self, number: int) -> str:
         return self.images[number]
 
-    def mask(self, number: int) -> str:
+    def _mask(self, number: int) -> str:
         return self.masks[number]
 
     def __getitem__(self, index: int) -> Any:
-        return self.image(index), self.mask(index)
+        return self._image(index), self._mask(index)
 
 
 class WoundBack(Paired):
