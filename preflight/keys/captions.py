@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from preflight.pairing.lengths import LONGEST
-from preflight.pairing.tables import CAPTIONS, LONGEST_LINE, MOST
+from preflight.pairing.table_rows import LONGEST_LINE, MOST
+from preflight.pairing.tables import CAPTIONS
 
 Captions: TypeAlias = Mapping[str, tuple[str, ...]]
 """The captions of one sample in each way to read them. In each, every one of them has an entry."""

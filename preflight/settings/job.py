@@ -64,8 +64,8 @@ class DataSettings(Table):
 
     captions: Captions = "auto"
     """Where captions are. `auto`: what most images have; `textfile`: a text of the same stem;
-    `json`: a `.json` of the same stem, or metadata.jsonl; `table`: metadata.jsonl; `filename`,
-    `prompt` and `none`: beside no image."""
+    `json`: a `.json` of the same stem, or a table; `table`: metadata.jsonl or metadata.csv;
+    `filename`, `prompt` and `none`: beside no image."""
 
     caption_extension: str | None = None
     """Of the texts with captions, such as `.txt`, which each image then needs; where it is not
