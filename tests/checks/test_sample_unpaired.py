@@ -506,8 +506,16 @@ def test_a_table_away_from_its_images_is_one_finding() -> None:
     ("rule", "unread", "said"),
     [
         ("table", (), 'only metadata.jsonl and metadata.csv are read (captions = "table")'),
-        ("table", ("data/captions.csv",), 'only metadata.jsonl and metadata.csv are read (captions = "table")'),
-        ("none", ("data/captions.csv",), "only metadata.jsonl and metadata.csv are read: data/captions.csv"),
+        (
+            "table",
+            ("data/captions.csv",),
+            'only metadata.jsonl and metadata.csv are read (captions = "table")',
+        ),
+        (
+            "none",
+            ("data/captions.csv",),
+            "only metadata.jsonl and metadata.csv are read: data/captions.csv",
+        ),
         ("none", (), None),
     ],
     ids=["asked for", "asked for, and there", "there", "neither"],
