@@ -26,7 +26,7 @@ from preflight.datasets.facts import (
     Opened,
     Uncaptioned,
 )
-from preflight.epochs.facts import Changing, LeftBehind, SameOrder
+from preflight.epochs.facts import Changing, Dropped, LeftBehind, SameOrder
 from preflight.file_access.facts import Damage
 from preflight.findings.check import Facts
 from preflight.flow.facts import Flow, Lost, Passed, Swallowed
@@ -111,6 +111,7 @@ __all__ = [
     "DatasetFacts",
     "Definition",
     "Difference",
+    "Dropped",
     "Ended",
     "EnvironmentRead",
     "Epoch",

@@ -128,7 +128,14 @@ class Shifted(NamedTuple):
     file: str = ""
     beside: str = ""
     alone: str = ""
-    """The one of them that the other list has nothing for."""
+    """The one of them that the other list has nothing for; empty: both have the same in another
+    order."""
+
+    sorts: bool = False
+    """Whether the one is sorted by letters, and the other by numbers."""
+
+    guess: bool = False
+    """Whether they may be so on purpose."""
 
 
 class Loss(NamedTuple):
