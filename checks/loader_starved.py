@@ -195,7 +195,7 @@ def _why(facts: Flow, share: float, *, stops: bool) -> str:
 
 
 def _is_replaced(facts: Flow) -> bool:
-    return any(one.by.instead == "another" for one in _untold(facts))
+    return any(one.by.instead == "another" for one in untold(facts))
 
 
 def _waits(losses: tuple[Lost, ...]) -> str:
