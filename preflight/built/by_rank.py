@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from preflight.built.making.job_code import NamedObject, named, unsaid
-from preflight.built.plan import CAUSES, WHOLE, Making, plan_of, world_of
+from preflight.built.plan import CAUSES, WHOLE, Making, beyond, plan_of, world_of
 from preflight.built.rank_process import serve, throttled
 from preflight.built.rounds import OfOneProcess, Rounds
 from preflight.kinds.asked import Asked
@@ -24,7 +24,7 @@ from preflight.objects.facts import Definition
 from preflight.ranks.compare import Told, batches_of, order_of, raised_by
 from preflight.ranks.hash_seeds import HASH_SEED
 from preflight.ranks.made_facts import NO_TIME, OtherItems, RankBatches, RankLost, RankOrder
-from preflight.ranks.together import may_lack, nobodys
+from preflight.ranks.together import may_lack, may_leave, nobodys
 from preflight.users_code.facts import Unbuilt
 from preflight.users_code.fresh import anew
 from preflight.users_code.fresh.orders import begun, next_order, teller, telling_failures
@@ -152,8 +152,9 @@ def _conduct(
     again = in_order and order["again"]
     plan = plan_of(its.options["ranks"], batches=batches, order=again)
     start = functools.partial(_started, its, told, copies=copies)
-    wholes = [WHOLE] if again and copies else []
-    started = {one: start(one) for one in reversed(plan + wholes)}  # copies before threads
+    others = [WHOLE, beyond(its.options["ranks"])] if again else []
+    at_once = plan + (others if copies else [])  # copies before threads
+    started = {one: start(one) for one in reversed(at_once)}
     alive = throttled(tell)
     whole: list[OfOneProcess] = []
     with contextlib.ExitStack() as stack:
@@ -162,10 +163,13 @@ def _conduct(
         found = Rounds(its, order["names"], started, alive, order["likely"]).run(plan)
         parted = _parted(its, order["names"], found) if again else []
         if parted:
-            if not wholes:
-                started[WHOLE] = start(WHOLE)
-                stack.enter_context(started[WHOLE].ending(alive))
-            whole = Rounds(its, parted, started, alive, order["likely"]).run([WHOLE])
+            ranks = its.options["ranks"]
+            if not any(may_leave(_usual(found, name), ranks) for name in parted):
+                others = [WHOLE]
+            for one in others if not copies else ():
+                started[one] = start(one)
+                stack.enter_context(started[one].ending(alive))
+            whole = Rounds(its, parted, started, alive, order["likely"]).run(others)
     facts: list[RankBatches | RankLost | RankOrder | Unbuilt] = []
     facts += _batches(its, order["names"], found) if batches else ()
     facts += _orders(its, order["names"], found, whole) if in_order else ()
@@ -232,9 +236,8 @@ def _batches(
 
 def _parted(its: NamedObject, names: Sequence[str], found: Sequence[OfOneProcess]) -> list[str]:
     """Give loaders of which it is to be known whether the parts of all ranks are the whole."""
-    last = its.options["ranks"] - 1
-    told = {name: _usual(found, name) for name in names}
-    return [name for name, one in told.items() if may_lack(one[0], one[last])]
+    ranks = its.options["ranks"]
+    return [name for name in names if may_lack(_usual(found, name), ranks)]
 
 
 def _orders(
@@ -253,5 +256,6 @@ def _orders(
         other = {cause: again[cause].of(name) for cause in CAUSES if cause in again}
         left: OtherItems | str | None = ""
         if name in parted:
-            left = nobodys(usual, whole[0].of(name), ranks, fewer)
+            others = {one.making.cause: one.of(name) for one in whole}
+            left = nobodys(usual, others[WHOLE.cause], ranks, fewer, others.get("beyond"))
         yield order_of(name, _defined(found), (ranks, nodes), both, other, left)

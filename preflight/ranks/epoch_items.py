@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from preflight.epochs.rows import digest
-from preflight.loaders.epoch import batch_size_of, length_of
+from preflight.loaders.epoch import batch_size_of, divided_by, length_of
 from preflight.loaders.sent import never_ends, resamples
 from preflight.loaders.workers.starting import is_data_loader, parts_of
 from preflight.loaders.wrappers import as_it_comes, real_loader
@@ -133,20 +133,7 @@ def _by_sampler(
     if draws:
         with kept_random_state():  # the next loader's sampler draws on from here
             drawn |= _draws(dataset, names, alive)
-    return {**told, **_items(indices, names), **drawn, "replicas": _replicas(parts)}
-
-
-def _replicas(parts: Mapping[str, Any]) -> int | None:
-    """Say among how many ranks its sampler divides: torch's, one made like it, or accelerate's."""
-    batches = own_attributes(parts.get("batch_sampler"))
-    names = ("num_replicas", "num_processes")
-    holders = (
-        own_attributes(parts.get("sampler")),
-        own_attributes(batches.get("sampler")),
-        batches,
-    )
-    found = (one.get(name) for one in holders for name in names)
-    return next((one for one in found if isinstance(one, int)), None)
+    return {**told, **_items(indices, names), **drawn, **divided_by(parts)}
 
 
 def _items(indices: Sequence[Any], names: Names | None) -> dict[str, Any]:
