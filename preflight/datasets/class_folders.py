@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 from collections.abc import Iterator
@@ -147,11 +148,12 @@ def _class_in(path: str, name: str) -> ClassFolder:
     left_suffix = attributes_name = ""
     met: set[tuple[int, int]] = set()
     for folder, folders, files in os.walk(path, followlinks=True):
-        here = os.stat(folder)
-        if (here.st_dev, here.st_ino) in met and here.st_ino:
-            folders.clear()
-            continue
-        met.add((here.st_dev, here.st_ino))
+        with contextlib.suppress(OSError):  # it went away meanwhile
+            here = os.stat(folder)
+            if here.st_ino and (here.st_dev, here.st_ino) in met:
+                folders.clear()
+                continue
+            met.add((here.st_dev, here.st_ino))
         for file in files:
             if file.lower().endswith(_TAKEN):
                 images += 1
