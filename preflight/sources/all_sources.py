@@ -155,6 +155,7 @@ class JobSources:
             default_start_method=method,
             default_start_method_from=method_from,
             pipelines=tuple(self.pipelines),
+            class_folders=tuple(call for one in files for call in one.class_folders),
             resampled=draws.get("resampled"),
             perhaps_resampled=draws.get("perhaps"),
             drawn_once=draws.get("once"),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from preflight.objects.facts import ModelCopy
-from preflight.pipelines.facts import Reads
+from preflight.pipelines.facts import Reads, ReadsClasses
 from preflight.sources.flaws.facts import BatchLoop, Flaws, Returned
 
 
@@ -150,6 +150,7 @@ class SourceFile(NamedTuple):
     opens: bool = False
     """Whether a pipeline of webdataset is written out in it, with its shards."""
 
+    class_folders: tuple[ReadsClasses, ...] = ()
     is_script: bool | None = False
     """Whether it does something only where it is started; None: by its name, it has no guard."""
 
@@ -256,6 +257,9 @@ class SourceFacts:
     pipelines: tuple[Reads, ...] = ()
     """The pipelines of webdataset that are written out in a script or in what it imports; of a
     folder, in those of its scripts, where any says which shards it opens."""
+
+    class_folders: tuple[ReadsClasses, ...] = ()
+    """Where folders are read of which each folder is a class, of all files."""
 
     perhaps_resampled: str | None = None
     """Where an expression decides whether they are (`resampled=args.resampled`)."""

@@ -14,13 +14,15 @@ from preflight.batches.facts import Form
 from preflight.batches.pass_facts import Epoch
 from preflight.batches.structure import form_of, rows_agree
 from preflight.epochs import rows
+from preflight.epochs.dropped import dropped
+from preflight.epochs.facts import Dropped
 from preflight.flow.fitted import Fitted, fit
 from preflight.loaders.epoch import batch_size_of, gives_none, length_of, never_asked_for
 from preflight.loaders.sent import resamples
 from preflight.loaders.wrappers import as_it_comes, real_loader
 from preflight.objects.attributes import classes, own_attributes
 from preflight.objects.where import defined
-from preflight.values.own_files import theirs
+from preflight.values.own_files import is_our_line, theirs
 from preflight.values.wire import to_wire
 
 # Seconds after which it is judged whether an epoch will end in time.
@@ -30,6 +32,9 @@ _JUDGED_AFTER = 1.0
 _EACH = 0.05
 _TOLD = 100
 
+
+# Seconds in which it is looked for samples that a collate function drops.
+_DROPS = 5.0
 
 # Ways in which batches of an epoch are made that are told: of more, each batch is made in its own.
 _MOST_FORMS = 8
@@ -116,6 +121,9 @@ def run(
         other = _epoch(loader, second, tell, again)
         tell(epoch=to_wire(other))
         tell(more=_lacking(loader, first, about, where[0]))
+        if given is None and about["takes"] is not None:
+            left = min(_DROPS, seconds - (time.monotonic() - begun))
+            tell(more={"dropped": to_wire(_dropped(loader, where[0], left, tell))})
         if given is not None and again is not None:
             seen = (given, again if other.ended == "over" else None)
             _of_stream(loader, about, seen, (begun + seconds, where[0]), tell)
@@ -199,6 +207,15 @@ def _lacking(loader: Any, first: Epoch, about: Mapping[str, Any], root: str) -> 
         return {}
     at = to_wire(defined(type(sampler), root).at) if never else {}
     return {"never": never, "samples": len(own["dataset"]), "sampler": at} if never else {}
+
+
+def _dropped(loader: Any, root: str, seconds: float, tell: Callable[..., None]) -> Dropped | None:
+    try:
+        return dropped(own_attributes(real_loader(loader)), root, seconds, tell)
+    except Exception as error:  # the user's code, which is not asked for this by the job
+        if is_our_line(error):
+            raise
+        return None
 
 
 def _epoch(

@@ -15,7 +15,7 @@ from typing import Any
 
 from preflight.epochs.changing import changing
 from preflight.epochs.facts import Changing
-from preflight.epochs.order import same_order
+from preflight.epochs.order import same_order, tells_its_sampler
 from preflight.epochs.rows import digest
 from preflight.loaders.workers.starting import parts_of
 from preflight.loaders.wrappers import real_loader
@@ -61,7 +61,8 @@ def _of_epochs(
     """Say whether each epoch has the same order, and other samples, though none is to be so."""
     order = changes = None
     with contextlib.suppress(Exception):  # the user's code, which no job asks for this way
-        order = same_order(parts, root) if real_loader(loader) is loader else None
+        is_bare = real_loader(loader) is loader and not tells_its_sampler(type(loader))
+        order = same_order(parts, root) if is_bare else None
     if not parts.get("num_workers") or parts.get("persistent_workers") is True:
         changes = _changing(parts, root, seconds, tell)
     return {"order": to_wire(order), "changing": to_wire(changes)}

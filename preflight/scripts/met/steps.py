@@ -102,6 +102,11 @@ def numbers_of(watch: Watch) -> Numbers:
     return _of(watch).numbers
 
 
+def trained_of(watch: Watch) -> Trained:
+    """Give the parameters that the script trains."""
+    return _of(watch).trained
+
+
 @functools.lru_cache(maxsize=1)
 def _of(watch: Watch) -> Seen:
     return Seen(watch)
