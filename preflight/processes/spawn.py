@@ -46,7 +46,7 @@ _ready: list[Spawned] = []
 
 
 def make_ready(also: str) -> None:
-    """Spawn the first reader of files, which imports this module while it waits for a question.
+    """Spawn the first reader of files, which imports these modules while it waits for a question.
 
     Raises:
         OSError: the interpreter cannot be started.
@@ -76,7 +76,7 @@ def spawn(
         python: the interpreter; None: ours.
         folder: where it runs; None: the current folder.
         runs_code: whether it runs the code of the user.
-        also: a module of ours that it imports at once.
+        also: modules that it imports at once, as `import` takes them.
 
     Raises:
         OSError: the interpreter cannot be started.

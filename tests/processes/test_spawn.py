@@ -16,7 +16,7 @@ from tests.conftest import ROOT, START
 
 
 def test_the_reader_that_was_made_ready_is_the_first() -> None:
-    spawn.make_ready("preflight.shards.read")
+    spawn.make_ready("preflight.shards.read, preflight.host.read")
     (ready,) = spawn._ready
 
     readers = [spawn.reader(), spawn.reader()]

@@ -16,7 +16,7 @@ from preflight.scripts.met.seeking import seeking, slopes
 from preflight.scripts.points import Point
 from preflight.scripts.watch import Watch
 from preflight.training.facts import UNUSED, Idle, Steps
-from preflight.training.numbers_seen import Numbers
+from preflight.training.step_numbers import Numbers
 from preflight.training.trained import Trained
 from preflight.values.names import name_of
 
