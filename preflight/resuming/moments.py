@@ -90,6 +90,11 @@ class Moment:
     counts: Mapping[str, int] = field(default_factory=dict)
     """Of a save: what it says of how far training is, `{"epoch": 3}`."""
 
+    @property
+    def tells(self) -> bool:
+        """Whether more is saved than weights, or than a sample of what a model makes."""
+        return self.holds_state or self.is_folder or bool(self.counts)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Moved:

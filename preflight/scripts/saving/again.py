@@ -261,7 +261,9 @@ def _resumed(
     resuming = TOGETHER if asked.wire.get("ranks", 1) > 1 else ALONE
     with asked.step(f"run {rehearsal.name} {added}"):
         saves = [one.path for one in first if one.what == SAVE and one.path]
-        running = start(wire, {**options, "wants": (), "resuming": resuming, "saves": saves})
+        tell = any(one.tells for one in chosen(first))
+        more = {"wants": (), "resuming": resuming, "saves": saves, "saves_tell": tell}
+        running = start(wire, {**options, **more})
         ended = follow(running, heard, asked._replace(wire=wire))
     has_loaded = any(one.what == "load" for one in heard.met.values())
     place = next((one.at for one in reversed(chosen(first))), None)
