@@ -82,9 +82,11 @@ def _pattern(facts: WriterTrial) -> str:
 
 
 def _who(facts: WriterTrial) -> str:
+    many = facts.writers > 1
+    together = f"{facts.writers} processes at once" if many else "rank 0 alone"
     return (
         f"is written by {shown(facts.writer)} (called as {shown(facts.called_as)}, "
-        f"{facts.value}, by {facts.writers} processes at once)"
+        f"{facts.value}, by {together})"
     )
 
 

@@ -171,7 +171,7 @@ def learn(
             first = first or said_of(error, root)
             continue
         seconds = time.perf_counter() - begun
-        made = os.listdir(here)
+        made = [one for one in os.listdir(here) if not one.endswith(".lock")]
         if len(made) == 1 and made[0].startswith("entry"):
             return Learnt(how, made[0].removeprefix("entry"), seconds)
         first = first or f"leaves {len(made)} files where it is given the path of one"

@@ -100,6 +100,7 @@ class _Trial:
         self._suffix = suffix_in(told["path"]) or ".pt"
         self._learnt: Mapping[str, Any] = {}
         self._read_by = ""
+        self._writers = WRITERS
 
     def ask(self, order: str, what: str, **more: Any) -> list[dict[str, Any]]:
         """Have an order carried out by all.
@@ -134,8 +135,12 @@ class _Trial:
         self.ask("alone", what, how=first["how"], path=alone, size=self._size)
         names = ["0-0", "0-1", *(f"{one}-0" for one in range(1, WRITERS))]
         paths = [self._written(alone.format(one)) for one in names]
+        there = [one for one in paths if os.path.lexists(one)]
+        if there[:2] != paths[:2]:
+            raise CannotLookError(f"{self._told['writer']} does not write each time it is called")
+        self._writers = len(there) - 1  # a job may have rank 0 alone write
         try:
-            self._read_by = self.ask("verify", what, paths=paths)[-1]["read_by"]
+            self._read_by = self.ask("verify", what, paths=there)[-1]["read_by"]
         except CannotLookError as error:
             raise CannotLookError(f"{self._told['writer']}: {error}", fix=error.fix) from error
 
@@ -183,7 +188,7 @@ class _Trial:
             value=f"{value} of {self._size:,} bytes",
             suffix="." + str(ending).rpartition(".")[2],
             read_by=self._read_by,
-            writers=WRITERS,
+            writers=self._writers,
             saves=sum(one["saves"] for one in said),
             reads=ReadBack(**reader),
             first_torn=torn,

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from preflight.kinds.asked import CannotLookError
 from tests.storage.trying import BEGIN, NUMPY_OWN, TORCH, tried
 
 pytestmark = pytest.mark.usefixtures("at_hand")
@@ -54,6 +55,29 @@ def save(where, content):
 """
 
 
+OF_THE_FIRST = (
+    BEGIN
+    + """
+def save(path, value):
+    with open(f"{path}.lock", "w"):
+        if os.environ["RANK"] == "0":
+            np.save(f"{path}.part.npy", value)
+            os.replace(f"{path}.part.npy", path)
+"""
+)
+FIRST_TIME = (
+    BEGIN
+    + """
+written = []
+
+def save(path, value):
+    if not written:
+        written.append(path)
+        np.save(path, value)
+"""
+)
+
+
 @pytest.mark.parametrize(
     ("source", "suffix", "called_as", "value", "read_by"),
     [
@@ -82,6 +106,24 @@ def test_a_writer_with_names_of_its_own_is_left_alone(
     assert (found.called_as, found.read_by) == (called_as, read_by)
     assert found.value == f"{value} of 100,000 bytes"
     assert found.suffix == suffix
+
+
+def test_rank_0_may_be_the_only_one_that_writes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And may leave the file of a lock beside what it writes."""
+    found = tried(tmp_path, OF_THE_FIRST, monkeypatch, suffix=".npy")
+
+    assert (found.reads.bad, found.left_damaged, found.raised, found.hung) == (0, 0, 0, 0)
+    assert found.reads.reads > 0
+    assert found.writers == 1
+
+
+def test_a_function_that_writes_once_is_not_tried(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(CannotLookError, match="does not write each time it is called"):
+        tried(tmp_path, FIRST_TIME, monkeypatch, suffix=".npy")
 
 
 # --- those that are torn --------------------------------------------------------------------------
