@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
-from preflight.facts import LeftBehind, WholePass
+from preflight.facts import Dropped, LeftBehind, WholePass
 from preflight.finding import Finding, Location, Severity
 from preflight.values.names import counted
 
@@ -18,7 +18,9 @@ def left_out(
     """Tell what batches lack, and what the sampler does."""
     if facts.left_behind is not None:
         yield _left_behind(found, facts, evidence, facts.left_behind)
-    if facts.takes is not None and _leaves_out(facts, facts.takes):
+    if facts.dropped is not None:
+        yield _by_collate(found, facts, place, evidence, facts.dropped)
+    elif facts.takes is not None and _leaves_out(facts, facts.takes):
         yield _dropped(found, facts, place, evidence, facts.takes)
     if facts.never:
         yield _never_taken(found, facts, place, evidence)
@@ -53,6 +55,30 @@ def _dropped(
         "without a word, as is done with samples that could not be loaded.",
         fix="Count what is dropped, and mend these samples or take them out of the data set.",
         evidence={**evidence, "samples": rows},
+        about=f"{facts.name} left out",
+    )
+
+
+def _by_collate(
+    found: Callable[..., Finding],
+    facts: WholePass,
+    place: Location,
+    evidence: Mapping[str, str | int | float],
+    lost: Dropped,
+) -> Finding:
+    at, number, of = lost.at, lost.number, lost.looked_at
+    if facts.takes is not None and _leaves_out(facts, facts.takes):
+        number, of = facts.takes - (facts.epochs[0].rows or 0), facts.takes
+    none = ": its data set gives None for some" if facts.gives_none else ""
+    return found(
+        f"leaves out {number:,} of {counted(of, 'sample')}, which are in no part "
+        f"of the batch that its collate function makes of them, such as {lost.sample}{none}",
+        at=Location(file=at.file, line=at.line, name=facts.name) if at.file else place,
+        severity=Severity.WARNING,
+        why="They are taken from the data set and dropped without a word, as is done with samples "
+        "that could not be loaded: a batch has fewer than were asked for.",
+        fix="Count what is dropped, and mend these samples or take them out of the data set.",
+        evidence={**evidence, "dropped": number, "samples": of},
         about=f"{facts.name} left out",
     )
 

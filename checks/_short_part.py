@@ -68,8 +68,11 @@ def short_part(batches: Sequence[tuple[int, Structure]], last: int | None) -> Sh
     even = [parts for _, parts in held if len({*_rows(parts)}) == 1 and len(parts) > 1]
     if len(even) < _FEWEST or any(parts.keys() != even[0].keys() for parts in even):
         return None
+    most = max(_rows(parts)[0] for parts in even)
     for number, parts in held:
         rows = _rows(parts)
+        if max(rows, default=0) > most:
+            continue  # boxes of all pictures, which were as many as these by chance
         if parts.keys() != even[0].keys() or len({*rows}) != 2 or rows.count(min(rows)) != 1:
             continue
         name = min(parts, key=lambda one: _rows_of(parts[one]) or 0)

@@ -1,4 +1,4 @@
-"""Tells what is wrong with the tables (metadata.jsonl) that caption the images of a folder."""
+"""Tells what is wrong with the tables (metadata.jsonl, metadata.csv) that caption images."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ _FEWEST = 10
 
 _FIXES = {
     "encoding": "Save it as UTF-8.",
-    "form": "Save it as UTF-8, one JSON object a line.",
+    "form": "Save it as UTF-8, without packing it.",
+    "commas": "Save it with commas between the values.",
+    "quote": "Close the quote, or take it out.",
+    "fields": "Put a value that has a comma in it in double quotes.",
     "empty": "Write a line for each image, or take the table away.",
     "outside": "Move the file below the table's folder, and name it relative to that.",
     "file_name": "Let file_name be the path of the image, relative to the table's folder.",

@@ -4,8 +4,8 @@ What it finds
     Texts with captions, in shards and beside the images of folders: bytes that are no UTF-8
     (Latin-1, Windows-1252, Shift-JIS, …), UTF-16, null characters, a byte-order mark before the
     text, pointers of Git LFS in place of it. UTF-8 of any language is whole, and so is a text that
-    ends with line feeds. With `--depth index` no caption is read; tables (metadata.jsonl) are
-    sample-unpaired's.
+    ends with line feeds. With `--depth index` no caption is read; tables (metadata.jsonl,
+    metadata.csv) are sample-unpaired's.
 
 Why it matters
     webdataset's `decode()` and trainers that read folders (sd-scripts, SimpleTuner, OneTrainer)

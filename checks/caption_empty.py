@@ -4,7 +4,7 @@ What it finds
     Texts with captions, in shards and beside the images of folders, of 0 bytes or of nothing but
     white space: an error where they are half of the captions or more, else a warning. Texts that
     are mostly numbers are labels (boxes of a detector), of which an empty one is legal. With
-    `--depth index` no caption is read; tables (metadata.jsonl) are sample-unpaired's.
+    `--depth index` no caption is read; tables (metadata.jsonl, metadata.csv) are sample-unpaired's.
 
 Why it matters
     A captioner that was killed between open and write, or a full disk, leaves empty files. Trainers

@@ -29,8 +29,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from preflight.check import check
-from preflight.facts import Definition, Gone, Listed, Survival
-from preflight.finding import Finding, Location, Severity
+from preflight.facts import Gone, Listed, Survival
+from preflight.finding import Finding, Severity
 from preflight.job import Job
 from preflight.values.names import counted, first_of
 
@@ -80,7 +80,7 @@ def _gone(one: Gone, facts: Listed) -> Finding:
     return dataset_survival.found(
         f"{one.missing:,} of {counted(one.of, one.what)} that its data set lists {is_} not there: "
         f"{names}",
-        at=_place(facts.defined, facts.name),
+        at=facts.defined.at(facts.name),
         severity=Severity.WARNING if spare else Severity.ERROR,
         why=f"A worker raises FileNotFoundError at the first that it comes to{guess}, in the "
         "middle of an epoch.",
@@ -103,7 +103,7 @@ def _lost(facts: Survival) -> Iterator[Finding]:
     by = ", as the source is written (a guess: no loader was made)" if reads.guess else ""
     yield dataset_survival.found(
         f"{known} of {counted(facts.samples, 'sample')} {come}{divided(facts)}{by}",
-        at=_place(at, facts.name),
+        at=at.at(facts.name),
         rows=rows,
         severity=_severity(facts, no_batch=no_batch),
         why=_why(facts, stands=no_batch),
@@ -129,17 +129,13 @@ def _read_by_all(facts: Survival, job: Job) -> Iterator[Finding]:
     if told is not None:
         yield dataset_survival.found(
             told.message,
-            at=_place(facts.reads.defined, facts.name),
+            at=facts.reads.defined.at(facts.name),
             severity=told.severity,
             why=told.why,
             fix=told.fix,
             evidence={"ranks": job.launch.ranks, "workers": facts.reads.num_workers},
             about=f"{facts.name} undivided",
         )
-
-
-def _place(at: Definition, name: str) -> Location:
-    return Location(file=at.file, line=at.line if at.file else None, name=name)
 
 
 def _severity(facts: Survival, *, no_batch: bool) -> Severity:

@@ -12,7 +12,8 @@ What it finds
     fewer rows than the others, and all have as many in other batches. Also a data set that gives
     another sample each time that it is asked for the same one, in a process that goes on, where no
     random number makes it so: it works on what it keeps; and one that takes two lists of files by
-    the same index, of which one lacks a file, so that all behind it have the next one's partner.
+    the same index, of which one lacks a file, so that all behind it have the next one's partner,
+    or which have the same names in another order.
     A part that is None, or a key or attribute that lacks, is found where the loop uses it in each
     step (`mask.to(device)`, `batch["mask"]`, `batch.mask`) and nothing in it asks what it is, or
     may have set it. And a step number that stays as it is or falls: what a loop takes as `step`,

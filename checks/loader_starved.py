@@ -13,7 +13,13 @@ What it finds
     pipeline. Of a torch `IterableDataset` that is no pipeline, the samples that its `__iter__`, or
     the one generator method that does so, drops behind an `except Exception` (bare, or `OSError`)
     in a `for` loop: what is caught by another name is left out on purpose, and nothing is said of
-    `while` loops, of what is tried again or replaced, and of data sets that are asked for indices.
+    `while` loops, and of what is tried again or replaced.
+    Of a data set that is asked for samples by index (`__getitem__`, `__getitems__`), those that it
+    answers with another one: itself asked for the next index, or one by chance, a path or a record
+    of another sample that is tried instead, the last sample that was sound, one thing for all of
+    them, or None. What is done for the same sample (another format, a cache, a caption that may be
+    missing), what mixes several on purpose, and a blank part of a sample are none of these. Other
+    threads than a worker's own are not watched, and no more than 50,000 requests of each worker.
     What `select` takes out, what a buffer still holds, and the rest of a last batch are
     no losses. Nothing is said of less than a hundredth, nor where fewer than 200 samples were seen
     of an epoch that did not end. What the files show already is told by `dataset-survival`.
@@ -34,6 +40,7 @@ from collections.abc import Iterator
 from preflight.check import check
 from preflight.facts import Flow, Lost
 from preflight.finding import Finding, Location, Row, Severity
+from preflight.flow.defer import untold
 from preflight.job import Job
 from preflight.values.names import counted, shown
 
@@ -50,7 +57,7 @@ _TOLD = 6
 
 
 def _unseen(facts: Flow, _: Job) -> str | None:
-    if facts.losses and not _untold(facts):
+    if facts.losses and not untold(facts):
         return "dataset-survival tells what it loses"
     if not facts.batches and facts.ended in ("raised", "died"):
         return "its first batches did not come"
@@ -68,7 +75,7 @@ def _unseen(facts: Flow, _: Job) -> str | None:
 )
 def loader_starved(facts: Flow, _: Job) -> Iterator[Finding]:
     """Tell what is lost as one table: how many, by what, and at which line."""
-    losses = _untold(facts)
+    losses = untold(facts)
     share = facts.share(losses)
     stops = any(not one.by.goes_on for one in losses)
     if not losses or not _is_enough(facts) or (share < _HARDLY_ANY and not stops):
@@ -95,10 +102,6 @@ def loader_starved(facts: Flow, _: Job) -> Iterator[Finding]:
     )
 
 
-def _untold(facts: Flow) -> tuple[Lost, ...]:
-    return tuple(one for one in facts.losses if not one.stage.told_by)
-
-
 def _is_enough(facts: Flow) -> bool:
     """Whether an epoch ended, or as much was seen of it as tells something."""
     if not facts.batches and facts.ended != "over":
@@ -116,7 +119,14 @@ def _message(facts: Flow, first: Lost) -> str:
     come = f"{out:,} of {of}{seen} {verb} out"
     if not first.by.goes_on:
         return f"{come}, and then its stream ends: {_by(first, ends=True)}"
-    return f"{come}; {first.number:,} {_are(first)} dropped {_by(first)}"
+    return f"{come}; {_fate(first)} {_by(first)}"
+
+
+def _fate(one: Lost) -> str:
+    """Say what becomes of these samples."""
+    number = f"{one.number:,}"
+    fate = {"another": "answered with another one", "same": "all answered with the same thing"}
+    return f"{number} {_are(one)} {fate.get(one.by.instead, 'dropped')}"
 
 
 def _are(one: Lost) -> str:
@@ -125,11 +135,13 @@ def _are(one: Lost) -> str:
 
 def _by(one: Lost, *, ends: bool = False) -> str:
     """Say what swallows an error, where, and which."""
+    if not one.by.error:
+        return f"by {shown(one.by.caught)}, which asks for that without an error"
     error = shown(one.by.error)
     such = " (the first)" if one.by.varies else ""
     if one.by.by == "own":
         what = shown(one.by.caught)
-        place = "" if one.stage.call.startswith(what) else f" at {shown(one.stage.call)}"
+        place = "" if what in one.stage.call.split(".") else f" at {shown(one.stage.call)}"
         return f"by an except clause of {what}{place}: {error}{such}"
     name = one.stage.handler_name or "a handler"
     verb = "ends it" if ends else ""
@@ -178,7 +190,12 @@ def _why(facts: Flow, share: float, *, stops: bool) -> str:
         return "Nobody is told, and the loader gives no batch: no step is made."
     if stops:
         return "The rest of what that worker reads is left out, and nobody is told."
-    return f"Nobody is told, and the job trains on {1 - share:.1%} of what was meant."
+    again = ", and on some of that more often" if _is_replaced(facts) else ""
+    return f"Nobody is told, and the job trains on {1 - share:.1%} of what was meant{again}."
+
+
+def _is_replaced(facts: Flow) -> bool:
+    return any(one.by.instead == "another" for one in untold(facts))
 
 
 def _waits(losses: tuple[Lost, ...]) -> str:

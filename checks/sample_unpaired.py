@@ -4,10 +4,11 @@ What it finds
     In a shard, samples (the files of one key, by webdataset's rule) that lack the caption or the
     image that the data set's rule asks for, or a field that a live loader takes, which overrules
     every guess; images of a shard without the caption that most of its data set have. In a folder,
-    images without a caption file of the same stem, or without a line in a metadata.jsonl, and the
-    other way round. Also what is there and will not be read: an image whose extension the pipeline
-    does not take, `img.v2.jpg` in a shard (the key ends at the first dot), `IMG1.jpg` beside
-    `img1.txt`, `dog.jpg.txt`, `dog.txt.txt`. And a metadata.jsonl at which a reader raises.
+    images without a caption file of the same stem, or without a line in a metadata.jsonl or
+    metadata.csv, and the other way round. Also what is there and will not be read: an image whose
+    extension the pipeline does not take, `img.v2.jpg` in a shard (the key ends at the first dot),
+    `IMG1.jpg` beside `img1.txt`, `dog.jpg.txt`, `dog.txt.txt`. And such a table at which a reader
+    raises.
     Where no rule was named, images lack a caption where half of all or more have one of one kind;
     where fewer have a text, that is one finding (a warning where JSON lies beside more of them, as
     it may hold their captions), and where none has any, nothing is said. By such a
@@ -41,6 +42,7 @@ from preflight.finding import Finding, Location, Severity
 from preflight.formats.suffixes.images import SAME_FORMAT
 from preflight.job import Job
 from preflight.pairing.rules import PLAIN
+from preflight.targets.file_types.suffixes import TABLES
 from preflight.values.names import counted, first_of, shown
 
 from . import _unpaired_in_data as in_data
@@ -58,8 +60,6 @@ _TOLD_ELSEWHERE = frozenset({"link", "apart"})
 """By shard-unsafe, and by shard-split-sample or what else has parted the files of a sample."""
 
 _TOLD_TOGETHER = frozenset({"mask", "folder", "row"})
-
-_TABLE = "metadata.jsonl"
 
 _MANY = 0.25
 """The part of all images that is no chance where it has a caption."""
@@ -86,7 +86,7 @@ def _tables_alone(facts: FolderFacts) -> str | None:
     named = facts.pairing.rule != "auto" or 2 * facts.pairing.whole > facts.pairing.samples
     if (facts.pairing.looks_for and named) or any(table.damage for table in facts.tables):
         return None
-    reason = "of the tables that may hold captions, this version reads metadata.jsonl alone"
+    reason = "of tables that may hold captions, only metadata.jsonl and metadata.csv are read"
     if facts.pairing.rule == "table":
         return f'{reason} (captions = "table")'
     if facts.pairing.rule in ("none", "auto") and facts.unread_tables:
@@ -131,7 +131,8 @@ def _by_pairs(facts: ShardFacts | FolderFacts) -> Iterator[Finding]:
     left = tuple(one for one in left if one.because not in _TOLD_TOGETHER)
     if isinstance(facts, FolderFacts):
         if tables.is_cut_off(facts):
-            left = tuple(one for one in left if one.expected != _TABLE)
+            left = tuple(one for one in left if one.expected not in TABLES)
+        left = tuple(_by_its_table(one, facts) for one in left)
         yield from tables.of_tables(found, facts)
         yield from tables.of_rows(found, together["row"], facts)
     for told, finding in names.of_many(found, facts.file, left, pairing, in_shard=in_shard):
@@ -225,10 +226,17 @@ def _of_one(
     )
 
 
+def _by_its_table(one: Unpaired, facts: FolderFacts) -> Unpaired:
+    """Have what no table names say which table there is."""
+    if one.expected not in TABLES or not facts.tables:
+        return one
+    return one._replace(expected=base_of(facts.tables[0].file))
+
+
 def _message(one: Unpaired) -> str:
     expected, instead = shown(base_of(one.expected)), shown(base_of(one.instead or ""))
     lacks = f"has no {one.lacks}"
-    if one.expected == _TABLE:
+    if one.expected in TABLES:
         return f"{lacks}: {expected} does not name it"
     if one.instead is not None:
         return f"{lacks}: {instead} is there, and {expected} is what is read"
@@ -247,7 +255,7 @@ def _why(one: Unpaired, all_of: Sequence[Unpaired], pairing: Pairing, *, in_shar
     share = f"{len(all_of):,} of {counted(pairing.samples, 'sample')} here"
     if pairing.rule == "auto" and one.lacks == "caption" and one.because in BY_RULE:
         share += ", judged by the other images, most of which have one"
-    if one.expected == _TABLE:
+    if one.expected in TABLES:
         harm = "Hugging Face's imagefolder leaves them out, or raises in older versions"
     elif one.lacks == "key":
         harm = "nobody who reads an image and a caption of each sample ever sees them"
@@ -262,8 +270,8 @@ def _why(one: Unpaired, all_of: Sequence[Unpaired], pairing: Pairing, *, in_shar
 
 def _fix(one: Unpaired) -> str:
     expected, instead = shown(base_of(one.expected)), shown(base_of(one.instead or ""))
-    if one.expected == _TABLE:
-        return f"Add a line for it to {_TABLE}, or leave the image out."
+    if one.expected in TABLES:
+        return f"Add a line for it to {expected}, or leave the image out."
     if one.instead is not None and _is_a_matter_of_names(one.expected, one.instead):
         return f"Rename {instead} to {expected}."
     if one.instead is not None and one.lacks == "image":

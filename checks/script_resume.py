@@ -7,7 +7,8 @@ What it finds
     begins anew, with an empty state of an optimizer that had one, with the learning rate of the
     first step where a schedule had moved it, with a schedule that begins anew, or from a step
     before that of the checkpoint. As a warning: another learning rate, the batches of the beginning
-    once more, and an epoch that is counted again. A script without such an option, and one that
+    once more within an epoch, and an epoch that is counted again. As a note: an epoch in the order
+    of the first one. A script without such an option, and one that
     saves only at its end, is not rehearsed, which the page says.
 
 Why it matters
@@ -36,6 +37,7 @@ _WHY = {
     "optimizer": "Its averages start at zero: the loss jumps, and the run is not the one it was.",
     "rate": "The schedule does not go on from where it was.",
     "data": "After each resume the run trains on the same samples again.",
+    "order": "The epoch that follows a resume has the order of the run's first one.",
     "step": "It trains again what it has trained, and its schedule counts wrong.",
 }
 
@@ -45,6 +47,7 @@ _FIX = {
     "optimizer": "Save optimizer.state_dict(), and load it after the optimizer was made.",
     "rate": "Save the scheduler's state_dict(), and load it after the scheduler was made.",
     "data": "Save the state of the sampler or of the random generators, or seed by the epoch.",
+    "order": "Save the state of the random generators, or seed the order by the epoch.",
     "step": "Start the loop behind the epoch or step that the checkpoint names.",
 }
 
@@ -98,9 +101,15 @@ def _differs(facts: Resumed, one: Difference) -> Finding:
         at=_place(place, facts),
         why=_WHY[one.what],
         fix=_FIX[one.what],
-        severity=Severity.ERROR if one.is_fault else Severity.WARNING,
+        severity=_severity(one),
         about=one.what,
     )
+
+
+def _severity(one: Difference) -> Severity:
+    if one.is_fault:
+        return Severity.ERROR
+    return Severity.NOTE if one.what == "order" else Severity.WARNING
 
 
 def _place(at: Frame | None, facts: Resumed) -> Location:

@@ -24,6 +24,13 @@ What it finds
     leave over, is nothing; less than two fifths are a warning. Where it cannot be made so, or does
     not end within 3 s then, that is said, and nothing is passed.
 
+    It is a warning, too, where all ranks have the same part of what one rank alone has, whatever
+    random numbers begin with (`num_replicas=8, rank=0`; a rank that is an argument of the factory,
+    or a variable that is not set here); where a DistributedSampler divides among more ranks than
+    the job has; and where the loader, made for one rank more than the job has (of no more than
+    eight), gives that one samples that none of the others has: a number of ranks is written down.
+    Of a DistributedSampler that shuffles with a seed of each rank's own it is an error.
+
     Of webdataset's streams, which refuse several ranks unless they are told how to divide shards,
     it is a warning where each rank has all samples in the same order, which one rank could do as
     well; a note in another order, and of an evaluation. Those that draw shards with replacement
@@ -105,6 +112,28 @@ _NOBODYS = {
         fix="Divide by the rank among all (RANK), and not by LOCAL_RANK, which is the same on each "
         "node.",
     ),
+    "apart": _Cause(
+        why="Each rank has another part, and these are not the whole.",
+        fix="Divide so that the parts of all ranks together are the whole, as in  "
+        "names[rank::world_size]",
+    ),
+    "same": _Cause(
+        why="All ranks have the same part, and nobody has the others.",
+        fix="Divide by the rank of the process, as torch.distributed.get_rank() tells it, and not "
+        "by a number, an argument or a variable that is the same on all.",
+        severity=Severity.WARNING,
+    ),
+    "replicas": _Cause(
+        why="Its sampler divides among ranks that the job does not have.",
+        fix="Leave out num_replicas and rank, which DistributedSampler then takes from the job.",
+        severity=Severity.WARNING,
+    ),
+    "beyond": _Cause(
+        why="It divides among more ranks than the job has.",
+        fix="Divide by the number of ranks that the job has (WORLD_SIZE), and not by one that is "
+        "written down.",
+        severity=Severity.WARNING,
+    ),
     "few": _Cause(
         why="What does not fill a batch on every rank is left out, maybe of each bucket; or a part "
         "is divided once more.",
@@ -117,6 +146,9 @@ _NOBODYS = {
 
 _MUCH = 0.4
 """Part of the samples that are of no rank which is no remainder of even batches."""
+
+_FEW = {"twice", "apart"}
+"""Of what there may be as little as even batches leave over, of each bucket."""
 
 _MADE_UP = "samples that are made of random numbers, as to try a job, may differ."
 
@@ -135,6 +167,8 @@ def world_order(facts: RankOrder, _job: Job) -> Iterator[Finding]:
             yield _nobodys(facts, one)
         elif one.cause == "shared":
             yield _shared(facts, one)
+        elif one.cause == "seed":
+            yield _by_seeds(facts, one)
         else:
             yield _others(facts, one) if one.others else _reordered(facts, one)
 
@@ -158,19 +192,47 @@ def _others(facts: RankOrder, one: OtherItems) -> Finding:
 
 
 def _nobodys(facts: RankOrder, one: OtherItems) -> Finding:
-    is_much = one.others >= _MUCH * one.of
-    cause = _NOBODYS[one.cause if is_much else "few"]
+    cause = _NOBODYS[one.cause]
+    if one.others < _MUCH * one.of:
+        cause = _NOBODYS["few"] if one.cause in _FEW else cause._replace(severity=Severity.WARNING)
     example = f": {shown(one.before)}, for example" if one.before else ""
-    made_for = "one rank alone" if one.ranks == 1 else f"{one.ranks:,} ranks"
+    ranks = counted(facts.ranks, "rank")
+    at_least = " or more" if one.cause == "beyond" else ""
     return world_order.found(
-        f"leaves {one.others:,} of {counted(one.of, 'sample')} to none of "
-        f"{counted(facts.ranks, 'rank')}{example}",
+        f"leaves {one.others:,}{at_least} of {counted(one.of, 'sample')} to none of "
+        f"{ranks}{example}",
         at=facts.defined.at(facts.name),
         about=one.cause,
         severity=cause.severity,
-        why=f"Made for {made_for}, it has {one.of:,}; made for {facts.ranks:,}, these have no more "
-        f"than {one.of - one.others:,} together. {cause.why}",
+        why=f"{_who_has(facts, one)} {cause.why}",
         fix=cause.fix,
+        evidence=_evidence(facts, one),
+    )
+
+
+def _who_has(facts: RankOrder, one: OtherItems) -> str:
+    if one.cause == "beyond":
+        more = counted(one.others, "sample")
+        return f"Made for {facts.ranks + 1:,} ranks, the last has {more} that none of these has."
+    if one.cause == "replicas":
+        return f"They are divided among {one.ranks:,} ranks, and the job has {facts.ranks:,}."
+    made_for = "one rank alone" if one.ranks == 1 else f"{one.ranks:,} ranks"
+    return (
+        f"Made for {made_for}, it has {one.of:,}; made for {facts.ranks:,}, these have no more "
+        f"than {one.of - one.others:,} together."
+    )
+
+
+def _by_seeds(facts: RankOrder, one: OtherItems) -> Finding:
+    last = facts.ranks - 1
+    return world_order.found(
+        f"divides {counted(one.of, 'sample')} by a sampler that shuffles with seed "
+        f"{shown(one.before)} on rank 0 and {shown(one.now)} on rank {last:,}",
+        at=facts.defined.at(facts.name),
+        about=one.cause,
+        why="Each rank takes its part of another order, so that in an epoch some samples are of no "
+        "rank, and others of several.",
+        fix="Give DistributedSampler one seed on all ranks; set_epoch changes the order.",
         evidence=_evidence(facts, one),
     )
 

@@ -13,8 +13,8 @@ _OURS = "train_preflight-"
 _MARK = b"preflight/__init__.py,"
 _INTERRUPTED = 130
 
-# What reads shards reads images and cached files by the same modules; each run asks for the machine,
-# which is 40 ms of a small run where nothing of it was imported before.
+# What reads shards reads images and cached files by the same modules. Each run asks for the machine
+# too, which takes 40 ms where nothing of that was imported before.
 _READS = "preflight.shards.read, preflight.host.read"
 
 _asked_to_end: list[int] = []

@@ -18,15 +18,18 @@ from preflight.cached_files.facts import CacheFacts, CachePiece
 from preflight.caches.facts import Alike, Burst, CacheFolderFacts, Unread
 from preflight.checkpoints.facts import Checkpoint, CheckpointFacts
 from preflight.datasets.facts import (
+    ClassFolder,
+    ClassFolders,
     DatasetCaptions,
     DatasetFacts,
     Gone,
     KeyNames,
     Listed,
     Opened,
+    SplitClasses,
     Uncaptioned,
 )
-from preflight.epochs.facts import Changing, LeftBehind, SameOrder
+from preflight.epochs.facts import Changing, Dropped, LeftBehind, SameOrder
 from preflight.file_access.facts import Damage
 from preflight.findings.check import Facts
 from preflight.flow.facts import Flow, Lost, Passed, Swallowed
@@ -57,7 +60,7 @@ from preflight.pairing.facts import (
     Unpaired,
 )
 from preflight.pipelines.arrived import Arrived, Lacking
-from preflight.pipelines.facts import Loss, Reads, Shifted, Stage, Survival
+from preflight.pipelines.facts import Loss, Reads, ReadsClasses, Shifted, Stage, Survival
 from preflight.ranks.facts import NEARLY_ALL, OneEntry, Owned, World, WorldFacts
 from preflight.ranks.made_facts import OtherItems, RankBatches, RankCount, RankOrder
 from preflight.resuming.facts import Difference, Resumed, SavedState
@@ -104,6 +107,8 @@ __all__ = [
     "Changing",
     "Checkpoint",
     "CheckpointFacts",
+    "ClassFolder",
+    "ClassFolders",
     "Content",
     "Copied",
     "Damage",
@@ -111,6 +116,7 @@ __all__ = [
     "DatasetFacts",
     "Definition",
     "Difference",
+    "Dropped",
     "Ended",
     "EnvironmentRead",
     "Epoch",
@@ -175,6 +181,7 @@ __all__ = [
     "RanksSeen",
     "ReadBack",
     "Reads",
+    "ReadsClasses",
     "Rehearsal",
     "Remedy",
     "Respelled",
@@ -191,6 +198,7 @@ __all__ = [
     "Shifted",
     "Size",
     "SourceFacts",
+    "SplitClasses",
     "Spot",
     "Stage",
     "Standing",

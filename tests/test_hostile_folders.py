@@ -14,7 +14,7 @@ import pytest
 
 import preflight
 from preflight.findings.report import Report
-from preflight.values import braces
+from preflight.targets.words import braces
 from tests.archives import photo, samples, tarred
 
 pytestmark = pytest.mark.usefixtures("at_hand")

@@ -73,9 +73,10 @@ def programs(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
             for top in {file.parts[0] for file in one.files or ()} - {"..", "__pycache__"}:
                 if not (site / top).exists():
                     (site / top).symlink_to(Path(one.locate_file(top)))
-    constraints = folder / "constraints.txt"  # the torch that is here, whichever that is
+    constraints = folder / "constraints.txt"  # the torch that is here, whatever pip is told to take
     constraints.write_text(f"torch=={distribution('torch').version.partition('+')[0]}\n")
-    pip(programs, "install", "--no-compile", "-c", constraints, wheel, folder=folder)
+    constrained = {"PIP_CONSTRAINT": os.fspath(constraints)}
+    pip(programs, "install", "--no-compile", wheel, folder=folder, **constrained)
     return programs
 
 
@@ -93,10 +94,10 @@ def asked_for(wheel: Path) -> Iterator[Distribution]:
             yield asking[-1]
 
 
-def pip(programs: Path, *words: str | Path, folder: Path) -> None:
+def pip(programs: Path, *words: str | Path, folder: Path, **variables: str) -> None:
     """Run our own pip on an environment that has none."""
-    environment = programs.parent
-    said(sys.executable, "-m", "pip", "-q", "--python", environment, *words, folder=folder)
+    ours = (sys.executable, "-m", "pip", "-q", "--python", programs.parent)
+    said(*ours, *words, folder=folder, **variables)
 
 
 def test_the_wheel_holds_every_file(wheel: Path) -> None:

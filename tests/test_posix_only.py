@@ -50,12 +50,12 @@ CATCHES = ("ImportError", "AttributeError", "Exception")
 
 ELSEWHERE = {
     "preflight/batches/stacks.py:_aborted": "`stacks` returns before it where there is no signal",
-    "preflight/loaders/left_alone.py:_end": "ends what multiprocessing starts on POSIX only",
+    "preflight/loaders/workers/left_alone.py:_end": "ends what multiprocessing starts on POSIX",
     "preflight/processes/child.py:_let_tracker_clean": "there is no such process on Windows",
     "preflight/scripts/surroundings/standard_input.py:opened": "its path is one of /proc",
     "preflight/scripts/stacks.py:write_when_asked": "`asking` gives nothing where it is missing",
-    "preflight/users_code/anew.py:copy": "`may_fork` and `CAN_COPY` are for Linux alone",
-    "preflight/users_code/anew.py:poll": "for what `copy` has started",
+    "preflight/users_code/fresh/anew.py:copy": "`may_fork` and `CAN_COPY` are for Linux alone",
+    "preflight/users_code/fresh/anew.py:poll": "for what `copy` has started",
 }
 """Functions that need no guard of their own, and why."""
 

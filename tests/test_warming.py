@@ -21,6 +21,7 @@ TEMPLATE = "torch_template"
 
 LOOK = """
 import json, multiprocessing, os, resource, signal, sys, threading, warnings
+import mmap, multiprocessing.resource_tracker, multiprocessing.spawn  # as a newer torch does
 import torch.utils.data
 
 def kinds():

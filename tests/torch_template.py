@@ -410,12 +410,13 @@ def _become(told: Mapping[str, Any], received: Sequence[int]) -> None:
         flags.append(words.pop(0))
     main = types.ModuleType("__main__")
     if words[0] == "-c":
-        code = compile(words[1], "<string>", "exec")
+        code = compile(words[1], "<string>", "exec", dont_inherit=True)
         sys.argv, first = ["-c", *words[2:]], ""
     else:
         vars(main)["__file__"] = os.path.abspath(words[0])
         with open(words[0], "rb") as file:
-            code = compile(file.read(), os.path.abspath(words[0]), "exec")
+            path = os.path.abspath(words[0])
+            code = compile(file.read(), path, "exec", dont_inherit=True)
         sys.argv, first = words, os.path.dirname(os.path.realpath(words[0]))
     more = [one for one in environment.get("PYTHONPATH", "").split(os.pathsep) if one]
     begin = [] if "-P" in flags else [first]

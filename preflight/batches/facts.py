@@ -13,6 +13,8 @@ from preflight.sheets.facts import Sheet
 from preflight.sources.flaws.facts import Use
 from preflight.users_code.facts import Frame, Lack
 
+LOST = "the process that draws from it was lost"
+
 NO_TIME = "the budget was used up before its first batch came"
 """Why none was drawn, where a reader of a GO must know of it."""
 

@@ -9,10 +9,10 @@ from dataclasses import replace
 
 from preflight.batches.facts import NO_TIME, CountedInScript, Drawn, FirstBatches, OnTheWay
 from preflight.batches.pass_facts import Further, RandomDraws, WholePass
-from preflight.batches.taken import taken_for, untold_epochs
+from preflight.batches.use_in_loops import taken_for, untold_epochs
 from preflight.findings.finding import Location
 from preflight.findings.looks import Failed, Left, Look, Looked
-from preflight.flow.defer import MISSING, both_told, has_had_all, starves
+from preflight.flow.defer import MISSING, both_told, has_had_all, starves, tells_missing
 from preflight.flow.facts import Flow
 from preflight.host.facts import HostFacts
 from preflight.kinds.gather import Gather, Run
@@ -132,6 +132,9 @@ class Batches(Gather):
                 first, further = _as_over(first), Further()  # noqa: PLW2901  it is the same
             taken = taken_for(first, target, self._loops, self.run.job)
             further = further._replace(draws=untold_epochs(further.draws, taken))
+            flow = self._flows.get((target, first.name))
+            if further.whole is not None and tells_missing(flow):
+                further = further._replace(whole=replace(further.whole, takes=None, dropped=None))
             yield from beyond_first(target, further, self.run.wants, _why_not(first))
             first = _as_far_as(first, further)  # noqa: PLW2901  it is the same, and more
             survival = self._survivals.get((target, first.name))
@@ -140,7 +143,6 @@ class Batches(Gather):
             told_by = "dataset-survival" if told else ""
             if _lacks_a_shard(first, gone):
                 told_by = MISSING
-            flow = self._flows.get((target, first.name))
             if flow is not None:
                 flow = both_told(flow, survival, opening=bool(gone))
                 told_by = told_by or starves(flow)

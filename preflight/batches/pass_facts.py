@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from preflight.batches.facts import Form, Standing
-from preflight.epochs.facts import Changing, LeftBehind, SameOrder
+from preflight.epochs.facts import Changing, Dropped, LeftBehind, SameOrder
 from preflight.findings.finding import Location
 from preflight.flow.facts import Flow
 from preflight.objects.facts import Definition
@@ -105,6 +105,9 @@ class WholePass:
 
     left_behind: LeftBehind | None = None
     """What its stream has read and does not give."""
+
+    dropped: Dropped | None = None
+    """What its collate function is given and does not give."""
 
     error: str = ""
     """What was raised, with the exception's type; what was said of a process that ended."""

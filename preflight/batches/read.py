@@ -7,14 +7,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from preflight.batches.facts import NO_TIME, Drawn, FirstBatches, OnTheWay, Parcel
+from preflight.batches.facts import LOST, NO_TIME, Drawn, FirstBatches, OnTheWay, Parcel
 from preflight.batches.stacks import stacks
 from preflight.batches.tracebacks import our_failure, printed, told
 from preflight.flow.facts import Flow
 from preflight.flow.told import counts_of, flow_of
 from preflight.sheets.facts import Sheet
-from preflight.users_code.anew import Anew
-from preflight.users_code.silence import Silence
+from preflight.users_code.fresh.anew import Anew
+from preflight.users_code.fresh.silence import Silence
 from preflight.values.exit_status import ending
 from preflight.values.wire import from_wire, to_wire
 
@@ -26,7 +26,6 @@ _SETTLES = 0.1
 # Loaders of one target are drawn by one process; where it is lost, by another one, so often.
 _MOST_STARTS = 5
 
-_LOST = "the process that draws from it was lost"
 _LOST_AT = "the process that drew from it was lost at {}"
 
 
@@ -79,7 +78,7 @@ def first_batches(
         futile = watch.futile
     return [
         Drawn(
-            first=found.get(name) or _undrawn(name, reason, futile or _LOST),
+            first=found.get(name) or _undrawn(name, reason, futile or LOST),
             flow=flows.get(name),
         )
         for name, reason in names.items()

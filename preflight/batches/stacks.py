@@ -11,8 +11,8 @@ from collections.abc import Callable
 
 from preflight.batches.facts import Standing
 from preflight.batches.tracebacks import standing
-from preflight.users_code.anew import Anew
-from preflight.users_code.descendants import Descendant
+from preflight.users_code.fresh.anew import Anew
+from preflight.users_code.fresh.descendants import Descendant
 
 # How long a process is given to write its stacks and to end of it, in seconds.
 _PATIENCE = 2.0

@@ -15,19 +15,19 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from preflight.built.making import Named, named, unsaid
-from preflight.built.plan import CAUSES, WHOLE, Making, plan_of, world_of
+from preflight.built.making.job_code import NamedObject, named, unsaid
+from preflight.built.plan import CAUSES, WHOLE, Making, beyond, plan_of, world_of
 from preflight.built.rank_process import serve, throttled
-from preflight.built.rounds import Found, Rounds
+from preflight.built.rounds import OfOneProcess, Rounds
 from preflight.kinds.asked import Asked
 from preflight.objects.facts import Definition
 from preflight.ranks.compare import Told, batches_of, order_of, raised_by
 from preflight.ranks.hash_seeds import HASH_SEED
 from preflight.ranks.made_facts import NO_TIME, OtherItems, RankBatches, RankLost, RankOrder
-from preflight.ranks.together import may_lack, nobodys
-from preflight.users_code import anew
+from preflight.ranks.together import may_lack, may_leave, nobodys
 from preflight.users_code.facts import Unbuilt
-from preflight.users_code.orders import begun, next_order, teller, telling_failures
+from preflight.users_code.fresh import anew
+from preflight.users_code.fresh.orders import begun, next_order, teller, telling_failures
 from preflight.values.exit_status import ending
 from preflight.values.wire import from_wire, to_wire
 
@@ -50,7 +50,7 @@ _SEEDS = ("2", "1")
 class ByRank:
     """What makes the loaders of one target by ranks, beside the process that looks at them."""
 
-    def __init__(self, asked: Asked, its: Named, folder: str) -> None:
+    def __init__(self, asked: Asked, its: NamedObject, folder: str) -> None:
         self._asked = asked
         self._its = its
         self._folder = folder
@@ -144,7 +144,7 @@ def conduct() -> None:
 
 
 def _conduct(
-    its: Named, told: Mapping[str, Any], orders: int, answers: int, *, copies: bool
+    its: NamedObject, told: Mapping[str, Any], orders: int, answers: int, *, copies: bool
 ) -> None:
     tell = teller(answers)
     order = next_order(orders)
@@ -152,20 +152,24 @@ def _conduct(
     again = in_order and order["again"]
     plan = plan_of(its.options["ranks"], batches=batches, order=again)
     start = functools.partial(_started, its, told, copies=copies)
-    wholes = [WHOLE] if again and copies else []
-    started = {one: start(one) for one in reversed(plan + wholes)}  # copies before threads
+    others = [WHOLE, beyond(its.options["ranks"])] if again else []
+    at_once = plan + (others if copies else [])  # copies before threads
+    started = {one: start(one) for one in reversed(at_once)}
     alive = throttled(tell)
-    whole: list[Found] = []
+    whole: list[OfOneProcess] = []
     with contextlib.ExitStack() as stack:
         for process in started.values():
             stack.enter_context(process.ending(alive))
         found = Rounds(its, order["names"], started, alive, order["likely"]).run(plan)
         parted = _parted(its, order["names"], found) if again else []
         if parted:
-            if not wholes:
-                started[WHOLE] = start(WHOLE)
-                stack.enter_context(started[WHOLE].ending(alive))
-            whole = Rounds(its, parted, started, alive, order["likely"]).run([WHOLE])
+            ranks = its.options["ranks"]
+            if not any(may_leave(_usual(found, name), ranks) for name in parted):
+                others = [WHOLE]
+            for one in others if not copies else ():
+                started[one] = start(one)
+                stack.enter_context(started[one].ending(alive))
+            whole = Rounds(its, parted, started, alive, order["likely"]).run(others)
     facts: list[RankBatches | RankLost | RankOrder | Unbuilt] = []
     facts += _batches(its, order["names"], found) if batches else ()
     facts += _orders(its, order["names"], found, whole) if in_order else ()
@@ -175,7 +179,9 @@ def _conduct(
     next_order(orders)
 
 
-def _started(its: Named, told: Mapping[str, Any], making: Making, *, copies: bool) -> anew.Anew:
+def _started(
+    its: NamedObject, told: Mapping[str, Any], making: Making, *, copies: bool
+) -> anew.Anew:
     """Start a process that makes the loader as planned; those of no use any more are ended."""
     if copies and making.cause != "hash":
         return anew.copy(functools.partial(serve, its))
@@ -186,7 +192,7 @@ def _started(its: Named, told: Mapping[str, Any], making: Making, *, copies: boo
 
 def _with_lost(
     facts: list[RankBatches | RankLost | RankOrder | Unbuilt],
-    found: Sequence[Found],
+    found: Sequence[OfOneProcess],
     names: Sequence[str],
 ) -> list[RankBatches | RankLost | RankOrder | Unbuilt]:
     """Say of ranks that gave no answer that nobody knows, in place of facts that nobody has.
@@ -209,16 +215,18 @@ def _with_lost(
     ]
 
 
-def _usual(found: Sequence[Found], name: str) -> dict[int, Told]:
+def _usual(found: Sequence[OfOneProcess], name: str) -> dict[int, Told]:
     """Give what ranks told of a loader, of processes in which nothing was otherwise."""
     return {one.making.rank: one.of(name) for one in found if not one.making.cause}
 
 
-def _defined(found: Sequence[Found]) -> Definition:
+def _defined(found: Sequence[OfOneProcess]) -> Definition:
     return next(one.defined for one in found if one.making == Making(0, compared=True))
 
 
-def _batches(its: Named, names: Sequence[str], found: Sequence[Found]) -> Iterator[RankBatches]:
+def _batches(
+    its: NamedObject, names: Sequence[str], found: Sequence[OfOneProcess]
+) -> Iterator[RankBatches]:
     ranks = its.options["ranks"]
     for name in names:
         told = _usual(found, name)
@@ -226,15 +234,17 @@ def _batches(its: Named, names: Sequence[str], found: Sequence[Found]) -> Iterat
         yield batches_of(name, _defined(found), ranks, kept)
 
 
-def _parted(its: Named, names: Sequence[str], found: Sequence[Found]) -> list[str]:
+def _parted(its: NamedObject, names: Sequence[str], found: Sequence[OfOneProcess]) -> list[str]:
     """Give loaders of which it is to be known whether the parts of all ranks are the whole."""
-    last = its.options["ranks"] - 1
-    told = {name: _usual(found, name) for name in names}
-    return [name for name, one in told.items() if may_lack(one[0], one[last])]
+    ranks = its.options["ranks"]
+    return [name for name in names if may_lack(_usual(found, name), ranks)]
 
 
 def _orders(
-    its: Named, names: Sequence[str], found: Sequence[Found], whole: Sequence[Found]
+    its: NamedObject,
+    names: Sequence[str],
+    found: Sequence[OfOneProcess],
+    whole: Sequence[OfOneProcess],
 ) -> Iterator[RankOrder]:
     ranks, nodes = its.options["ranks"], its.options["nodes"]
     again = {one.making.cause: one for one in found if one.making.cause}
@@ -246,5 +256,6 @@ def _orders(
         other = {cause: again[cause].of(name) for cause in CAUSES if cause in again}
         left: OtherItems | str | None = ""
         if name in parted:
-            left = nobodys(usual, whole[0].of(name), ranks, fewer)
+            others = {one.making.cause: one.of(name) for one in whole}
+            left = nobodys(usual, others[WHOLE.cause], ranks, fewer, others.get("beyond"))
         yield order_of(name, _defined(found), (ranks, nodes), both, other, left)

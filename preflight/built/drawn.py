@@ -9,32 +9,32 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from preflight.batches.beyond import Wanted, further
-from preflight.batches.drawing import Drawable, draw
+from preflight.batches.child.drawing import Drawable, draw
+from preflight.batches.child.passing import go_on
 from preflight.batches.facts import Combined, Drawn, FirstBatches
 from preflight.batches.pass_facts import Further
-from preflight.batches.passing import go_on
+from preflight.batches.past_the_end import WantedPasses, further
 from preflight.batches.read import Watching, first_batches
 from preflight.batches.stacks import saying_where
-from preflight.built import holders
-from preflight.built.blame import RaisedError
-from preflight.built.combined import combined, in_it, is_in
-from preflight.built.making import Named, attribute, imported, made, named, unsaid
+from preflight.built.making import holders
+from preflight.built.making.blame import RaisedError
+from preflight.built.making.combined import combined, in_it, is_in
+from preflight.built.making.job_code import NamedObject, attribute, imported, made, named, unsaid
 from preflight.findings.check import Facts
 from preflight.flow.fitted import while_made
 from preflight.host.start_method import SPAWNING
 from preflight.kinds.asked import Asked, CannotLookError, MistypedError
 from preflight.loaders import sent as loaders
-from preflight.loaders.around import BatchSource, real_loader, with_real
 from preflight.loaders.facts import Loaded, Sent
-from preflight.loaders.starting import configured, parts_of, start_method_of
+from preflight.loaders.workers.starting import configured, parts_of, start_method_of
+from preflight.loaders.wrappers import BatchSource, real_loader, with_real
 from preflight.objects import where
 from preflight.objects.attributes import own_attributes
 from preflight.objects.stand_in import StoodIn
-from preflight.users_code import anew
 from preflight.users_code.frames import said_by
+from preflight.users_code.fresh import anew
+from preflight.users_code.fresh.orders import begun, next_order, teller, telling_failures
 from preflight.users_code.importing import files_of_workers, import_torch
-from preflight.users_code.orders import begun, next_order, teller, telling_failures
 from preflight.values.code_name import write_pick
 from preflight.values.own_files import is_our_line
 
@@ -46,7 +46,7 @@ WANTED = ("FirstBatches", WHOLE, DRAWS, FLOW)
 class Drawing:
     """What draws from the loaders of one target, beside the process that looks at them."""
 
-    def __init__(self, asked: Asked, its: Named, folder: str) -> None:
+    def __init__(self, asked: Asked, its: NamedObject, folder: str) -> None:
         self._asked = asked
         self.its = its
         self._folder = folder
@@ -125,7 +125,7 @@ class _Beyond:
     def then(self, process: anew.Anew, first: Mapping[str, FirstBatches]) -> None:
         """Have its loaders run further."""
         wants, watching = self._asked.options["wants"], self._watching
-        wanted = Wanted(
+        wanted = WantedPasses(
             whole=WHOLE in wants or FLOW in wants,
             draws=DRAWS in wants,
             counts=FLOW in wants,
@@ -179,7 +179,7 @@ def main() -> None:
 
 
 def _serve(
-    its: Named,
+    its: NamedObject,
     factory: object,
     stood_in: StoodIn,
     orders: int,
@@ -227,7 +227,7 @@ def _unmade(error: BaseException) -> str:
 
 
 def collect(
-    its: Named,
+    its: NamedObject,
     factory: object,
     wanted: Sequence[str],
     holding: dict[str, Combined],

@@ -8,7 +8,7 @@ from typing import Any
 
 from preflight.batches.facts import Drawn
 from preflight.batches.pass_facts import Further
-from preflight.built.wanting import is_no_fault, why_not_made
+from preflight.built.missing import is_no_fault, why_not_made
 from preflight.findings.looks import Cleared, Failed, Left, Look, Looked
 from preflight.kinds.gather import Gather, Run
 from preflight.kinds.kind import Kind

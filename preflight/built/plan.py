@@ -21,12 +21,17 @@ class Making(NamedTuple):
     """Whether its items are held against those of others, for which some samples are drawn."""
 
     cause: str = ""
-    """What is otherwise than in the others: `hash`, `folder`, `random`, or `world`, which is of
-    fewer ranks; empty: nothing."""
+    """What is otherwise than in the others: `hash`, `folder`, `random`; `world`, which is of fewer
+    ranks, or `beyond`, of one more; empty: nothing."""
 
 
 WHOLE = Making(0, cause="world")
 """How it is known what all ranks together are to have."""
+
+
+def beyond(ranks: int) -> Making:
+    """Give how it is known that ranks leave nothing to more ranks than there are."""
+    return Making(ranks, cause="beyond")
 
 
 def plan_of(ranks: int, *, batches: bool, order: bool) -> list[Making]:
@@ -49,6 +54,6 @@ def world_of(cause: str, ranks: int, nodes: int) -> tuple[int, int]:
     which it has the memory.
     """
     if cause != WHOLE.cause:
-        return ranks, nodes
+        return ranks + (cause == "beyond"), nodes
     fewer = max(ranks // _MOST_RANKS, 1)
     return fewer, max(nodes * fewer // ranks, 1)

@@ -13,10 +13,10 @@ from dataclasses import replace
 from typing import Any
 
 from preflight.batches.tracebacks import in_worker
-from preflight.built.blame import RaisedError, blaming, unbuilt
 from preflight.built.conditions import WAITING, list_otherwise, stand_for
 from preflight.built.drawn import collect, walk
-from preflight.built.making import Named, attribute, imported, made, named
+from preflight.built.making.blame import RaisedError, blaming, unbuilt
+from preflight.built.making.job_code import NamedObject, attribute, imported, made, named
 from preflight.built.plan import world_of
 from preflight.kinds.asked import CannotLookError, MistypedError
 from preflight.objects import where
@@ -24,8 +24,8 @@ from preflight.objects.random_state import seed
 from preflight.objects.stand_in import StoodIn
 from preflight.ranks.epoch_items import told_of_epoch
 from preflight.users_code.frames import said_by, user_frames
+from preflight.users_code.fresh.orders import begun, next_order, teller, telling_failures
 from preflight.users_code.importing import import_torch
-from preflight.users_code.orders import begun, next_order, teller, telling_failures
 from preflight.values.own_files import is_our_line
 from preflight.values.wire import to_wire
 
@@ -60,7 +60,7 @@ def main() -> None:
         serve(named(told["wire"], told["options"]), orders, answers)
 
 
-def serve(its: Named, orders: int, answers: int) -> None:
+def serve(its: NamedObject, orders: int, answers: int) -> None:
     """Wait for an order, stand for a rank, tell of its loaders, and end."""
     tell = teller(answers)
     order = next_order(orders)
@@ -78,7 +78,7 @@ def serve(its: Named, orders: int, answers: int) -> None:
 
 
 def _told_by_rank(
-    its: Named, order: Mapping[str, Any], alive: Callable[[], None], said: Sequence[str]
+    its: NamedObject, order: Mapping[str, Any], alive: Callable[[], None], said: Sequence[str]
 ) -> dict[str, Any]:
     method = "fork" if sys.platform == "linux" else its.options["start_method"]
     its = its._replace(options={**its.options, "start_method": method})
@@ -100,7 +100,7 @@ def _told_by_rank(
     return {"made": told, "defined": to_wire(where.defined(factory, its.options["root"]).at)}
 
 
-def _cause(its: Named, error: BaseException, said: Sequence[str]) -> dict[str, Any]:
+def _cause(its: NamedObject, error: BaseException, said: Sequence[str]) -> dict[str, Any]:
     """Say whose fault it is: what the user's code `raised`, or what is not here (`lost`).
 
     Neither, where other ranks may be the cause.

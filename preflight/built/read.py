@@ -10,20 +10,27 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from types import ModuleType
 
-from preflight.built.blame import RaisedError, blaming_users, made_on_cpu, unbuilt, unimportable
 from preflight.built.by_rank import ByRank
 from preflight.built.drawn import Drawing, walk, wrapped
-from preflight.built.making import Named, attribute, imported, made, named
-from preflight.built.streams import is_batch
+from preflight.built.making.blame import (
+    RaisedError,
+    blaming_users,
+    made_on_cpu,
+    unbuilt,
+    unimportable,
+)
+from preflight.built.making.job_code import NamedObject, attribute, imported, made, named
+from preflight.built.making.streams import is_batch
 from preflight.findings.check import Facts
 from preflight.kinds.asked import Asked, CannotLookError
 from preflight.loaders import sent as loader
-from preflight.loaders.around import BatchSource
 from preflight.loaders.facts import Sent
 from preflight.loaders.travel import travel
-from preflight.loaders.workers import Surroundings
+from preflight.loaders.workers.fresh import Surroundings
+from preflight.loaders.wrappers import BatchSource
 from preflight.models import read as model
 from preflight.objects import evaluated
+from preflight.objects.copying.refusing import is_module
 from preflight.objects.paths import type_name
 from preflight.objects.stand_in import StoodIn
 from preflight.users_code.facts import GivesBatches
@@ -154,7 +161,7 @@ def _parameters(function: Callable[..., object]) -> list[inspect.Parameter]:
 
 
 def _look_at_one(
-    its: Named,
+    its: NamedObject,
     factory: object,
     around: Surroundings,
     names: list[str],
@@ -164,7 +171,7 @@ def _look_at_one(
     """Give the facts of a model or a loader, of which the name is noted; None of anything else."""
     built, options = its.built, its.options
     wants, root = options["wants"], options["root"]
-    if model.is_model(thing) and built.kind != "loader":
+    if is_module(thing) and built.kind != "loader":
         if "Copied" not in wants:
             return []
         sources = own_sources(root)

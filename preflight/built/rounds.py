@@ -8,11 +8,11 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from preflight.built.making import Named
+from preflight.built.making.job_code import NamedObject
 from preflight.built.plan import Making
 from preflight.objects.facts import Definition
 from preflight.ranks.compare import Told
-from preflight.users_code import anew
+from preflight.users_code.fresh import anew
 from preflight.values.exit_status import ending
 from preflight.values.wire import from_wire
 
@@ -28,7 +28,7 @@ _SLOWER, _PATIENCE = 5, 30.0
 _POLL = 0.01
 
 
-class Found(NamedTuple):
+class OfOneProcess(NamedTuple):
     """What came of one process."""
 
     making: Making
@@ -53,7 +53,7 @@ class Rounds:
 
     def __init__(
         self,
-        its: Named,
+        its: NamedObject,
         names: Sequence[str],
         started: Mapping[Making, anew.Anew],
         alive: Callable[[], None],
@@ -74,9 +74,9 @@ class Rounds:
         self._running: dict[Making, float] = {}
         """Each with the time of its last word."""
 
-        self._found: list[Found] = []
+        self._found: list[OfOneProcess] = []
 
-    def run(self, plan: Sequence[Making]) -> list[Found]:
+    def run(self, plan: Sequence[Making]) -> list[OfOneProcess]:
         """Give what each told."""
         begun, left = time.monotonic(), deque(plan)
         while left or self._running:
@@ -128,10 +128,12 @@ class Rounds:
         return self._timeout if making.cause == "hash" else self._quick
 
 
-def _found(making: Making, said: Mapping[str, Any]) -> Found:
+def _found(making: Making, said: Mapping[str, Any]) -> OfOneProcess:
     if "unmade" in said:
         talks, raised = said.get("talks", ()), said.get("raised")
         lost = bool(said.get("lost"))
-        return Found(making, {}, reason=said["unmade"], lost=lost, talks=talks, raised=raised)
+        return OfOneProcess(
+            making, {}, reason=said["unmade"], lost=lost, talks=talks, raised=raised
+        )
     defined = from_wire(Definition, said["defined"])
-    return Found(making, said["made"], defined=defined, talks=said["talks"])
+    return OfOneProcess(making, said["made"], defined=defined, talks=said["talks"])

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from preflight.formats.suffixes import dcp as dcp_names
-from preflight.values.listing import Listed, leads_to_system, list_names
+from preflight.values.listing import FolderListing, leads_to_system, list_names
 
 _SURE = (".pt", ".pth", ".npy", ".npz", ".safetensors", dcp_names.PART)
 _PERHAPS = frozenset({".bin", ".ckpt"})
@@ -112,7 +112,7 @@ def is_unfinished(name: str) -> bool:
     return "tmp" in name and re.search(_NAMED_AS_ENTRY, name) is not None
 
 
-def _folders(top: str, unreadable: list[tuple[str, str]]) -> Iterator[tuple[str, Listed]]:
+def _folders(top: str, unreadable: list[tuple[str, str]]) -> Iterator[tuple[str, FolderListing]]:
     """Give every folder once, however links lead to it: its path, and what is in it.
 
     One that lies in the tree itself is met under its own name: links are followed at the end.

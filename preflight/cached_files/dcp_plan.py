@@ -18,7 +18,7 @@ from preflight.formats.bytes.flaw import Flaw
 from preflight.formats.magic import HEAD, is_lfs_pointer, what_is, with_article
 from preflight.formats.stored import StoredFile
 from preflight.formats.suffixes.dcp import PLAN, PLAN_NAME
-from preflight.formats.torch.distcp import Plan, Stored, items_from_end, read_plan
+from preflight.formats.torch.distcp import SavePlan, Stored, items_from_end, read_plan
 from preflight.formats.zip.directory import END_MAGIC, MAGIC
 from preflight.values.names import counted, first_of, shown
 
@@ -61,7 +61,7 @@ def look_at_plan(descriptor: int, size: int, path: str, tell: Callable[[], None]
     return StoredFile("pickle", _lacking(os.path.dirname(path), plan), globals=plan.globals)
 
 
-def _lacking(folder: str, plan: Plan) -> Flaw | None:
+def _lacking(folder: str, plan: SavePlan) -> Flaw | None:
     """Say which parts are not there, do not reach as far as they should, or are others."""
     absent, short, other = [], [], []
     for name, stored in sorted(plan.files.items()):

@@ -23,8 +23,8 @@ from preflight.kinds.kind import Kind
 from preflight.kinds.question import Question, stamp_of
 from preflight.kinds.rooms import facts_of, gives
 from preflight.ledger.rows import Remembered
+from preflight.targets.looked_at_once import own_files
 from preflight.targets.targets import CacheFolder
-from preflight.targets.told_once import own_files
 from preflight.tensors.facts import CacheContents, Content
 from preflight.values.names import first_of, name_of
 from preflight.values.stamps import digest_of, stamps_of

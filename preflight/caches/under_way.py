@@ -10,8 +10,8 @@ from preflight.cached_files.cache_listing import list_cache
 from preflight.caches.whole import WholeCache
 from preflight.kinds.question import stamp_of
 from preflight.settings.job import Job
+from preflight.targets.looked_at_once import own_files
 from preflight.targets.targets import CacheFolder
-from preflight.targets.told_once import own_files
 from preflight.tensors.facts import Content
 
 # Seconds of work that a run which is killed may lose, and how many times as long as it takes to

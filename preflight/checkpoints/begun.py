@@ -8,8 +8,9 @@ from collections.abc import Collection
 
 from preflight.cached_files.cache_listing import is_left_over
 from preflight.checkpoints import state_names as names
-from preflight.checkpoints.notes import NOTES, names_in
+from preflight.checkpoints.notes import NOTES
 from preflight.targets.folders import CHECKPOINT
+from preflight.values.listing import names_in
 
 # States of programs that are not read here: of JAX, TensorFlow and others.
 _OTHER_STATES = (".msgpack", ".h5", ".hdf5", ".keras", ".onnx", ".gguf", ".index", ".zarray")

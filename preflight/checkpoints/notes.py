@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from preflight.checkpoints import state_names as names
 from preflight.checkpoints.facts import Checkpoint
+from preflight.values.listing import names_in
 from preflight.values.names import name_of
 from preflight.values.small_files import OddFileError, read_small
 
@@ -113,14 +114,6 @@ def astray(top: str, found: Iterable[Checkpoint]) -> tuple[str, str]:
     if like or by_number or pointer.is_link:
         return pointer.name, f"names {pointer.to}, which is not there"
     return "", ""
-
-
-def names_in(folder: str) -> list[str]:
-    """List what lies directly in a folder; nothing where it is none."""
-    try:
-        return os.listdir(folder)
-    except OSError:
-        return []
 
 
 def notes_of(folder: str, paths: Collection[str]) -> list[str]:

@@ -17,13 +17,13 @@ from preflight.checkpoints.notes import (
     INDEX,
     cut_note,
     held_against,
-    names_in,
     notes_of,
     pointer_in,
     taken,
 )
 from preflight.formats.suffixes import dcp as dcp_names
 from preflight.targets.folders import CHECKPOINT
+from preflight.values.listing import names_in
 from preflight.values.names import name_of
 
 # Folders in which one checkpoint keeps its parts, as accelerate and others call them.

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from preflight.datasets.facts import KeyNames
 from preflight.formats.bytes.flaw import Flaw
 from preflight.formats.tar.walk import walk
-from preflight.keys.shard_samples import opened
+from preflight.keys.samples.in_shards import opened
 from preflight.kinds.asked import Asked
 from preflight.shards.packed_keys import hash_of
 from preflight.shards.samples import key_of

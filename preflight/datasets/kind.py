@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from preflight.datasets.facts import DatasetCaptions, DatasetFacts, KeyNames, Listed, Opened
+from preflight.datasets.facts import (
+    ClassFolders,
+    DatasetCaptions,
+    DatasetFacts,
+    KeyNames,
+    Listed,
+    Opened,
+    SplitClasses,
+)
 from preflight.kinds.kind import Kind
 from preflight.pipelines.facts import Survival
 from preflight.targets.targets import Built, Dataset, Folder, Loader, Shard, Source
@@ -74,6 +82,15 @@ OPENED = Kind(
     gather="preflight.datasets.openings:Openings",
 )
 
+CLASSES = Kind(
+    name="classes",
+    noun="folder of classes",
+    word="source",
+    facts={ClassFolders: "folder of classes", SplitClasses: "folder of classes"},
+    led_to_by=(Source,),
+    gather="preflight.datasets.class_folders:Classes",
+)
+
 KEY_NAMES = Kind(
     name="key-names",
     noun="shard",
@@ -81,4 +98,4 @@ KEY_NAMES = Kind(
     reader="preflight.datasets.key_names:look",
 )
 
-KINDS = (DATASET, SURVIVAL, LISTED, OPENED, KEY_NAMES)
+KINDS = (DATASET, SURVIVAL, LISTED, OPENED, CLASSES, KEY_NAMES)

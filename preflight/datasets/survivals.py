@@ -16,8 +16,9 @@ from preflight.kinds.gather import Gather, Run
 from preflight.kinds.kind import Kind
 from preflight.kinds.target import Target
 from preflight.pairing.lengths import LONGEST
+from preflight.pairing.rules import extension_of
 from preflight.pipelines.facts import Reads, Survival
-from preflight.pipelines.fates import OPAQUE, RECORDS, decodes, extension_of
+from preflight.pipelines.fates import OPAQUE, RECORDS, decodes
 from preflight.pipelines.survival import Came, Launch, survival
 from preflight.shards.facts import Field, ShardFacts
 from preflight.sources.facts import SourceFacts

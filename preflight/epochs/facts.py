@@ -44,3 +44,17 @@ class LeftBehind(NamedTuple):
     number: int
     came: int
     """Samples that came."""
+
+
+class Dropped(NamedTuple):
+    """Samples that a collate function is given, and that are in no part of its batch."""
+
+    at: Definition = Definition()
+    """Where the function is."""
+
+    number: int = 0
+    looked_at: int = 0
+    """Samples of which it was looked at."""
+
+    sample: str = ""
+    """The index of one."""

@@ -106,6 +106,15 @@ def _is_told_not_to(sampler: object) -> bool:
     )
 
 
+def tells_its_sampler(kind: type) -> bool:
+    """Whether the job's own class of a loader tells its sampler the epoch when one begins."""
+    return any(
+        isinstance(one, FunctionType) and "set_epoch" in {*_of_code(one.__code__)}
+        for base in kind.__mro__
+        for one in vars(base).values()
+    )
+
+
 def _knows_epoch(sampler: object) -> bool:
     """Whether it may be told the epoch in a way that nobody knows."""
     return any("epoch" in str(name) for name in own_attributes(sampler))

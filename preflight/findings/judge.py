@@ -29,7 +29,7 @@ Words: TypeAlias = Callable[[type], str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judged:
-    """What came of all looks."""
+    """What all checks have found, and what became of each."""
 
     outcomes: tuple[Outcome, ...]
     findings: tuple[Finding, ...]
@@ -41,10 +41,10 @@ class Judged:
     """Whether the looks were stopped (Ctrl-C)."""
 
     foreign: frozenset[str] = frozenset()
-    """Reasons for which something was skipped that a check is not about."""
+    """Reasons to skip that are of no consequence (`check.Foreign`)."""
 
     left: Mapping[tuple[str, str], int] = field(default_factory=dict)
-    """How much was left out that a reader of a GO must know of, by what it is and the reason."""
+    """How many targets were left out, by noun and reason: a GO has to mention them."""
 
 
 @dataclass(slots=True)
@@ -112,9 +112,9 @@ class _Tally:
         tell(finding)
 
     def _is_told(self, finding: Finding) -> bool:
-        """Whether it was found before, in what overlaps; one that weighs more is told in its place.
+        """Whether it was found before: a script may be named beside the folder that it lies in.
 
-        Such as a script that was named beside the folder that it lies in.
+        Where the first was of lower severity, it is dropped, and this one is kept.
         """
         key = finding.fingerprint, finding.at, finding.message
         before = self._told.get(key)
@@ -133,7 +133,7 @@ class _Tally:
         self.more[_folder_of(finding) if full else place] += 1
 
     def take(self, look: Failed | Left | Cleared) -> None:
-        """Count what there are no facts to ask about."""
+        """Count a target that has no facts for this check."""
         if set(self.check.over).isdisjoint(look.kinds):
             return
         if isinstance(look, Cleared):
@@ -188,7 +188,7 @@ def _failed(check: str, error: Exception, at: Location) -> Broken:
 
 
 def _folder_of(finding: Finding) -> str:
-    """Name the folder of a place, where there is no room for the place itself."""
+    """Name the folder of a finding, by which the many are counted that are not kept."""
     return (finding.at.file or "").rpartition("/")[0] or "."
 
 

@@ -1,4 +1,4 @@
-"""What a look at a target comes to, for whoever asks the checks about it."""
+"""The result of looking at a target: facts, or why there are none."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ class Looked:
 
     facts: Facts
     target: Any = None
-    """Of which they are; None of an object that a caller has handed over."""
+    """The target that the facts are about; None: an object that a caller has handed over."""
 
     read_at: float | None = None
     """When it was read, where that was in an earlier run; in seconds since the epoch."""
 
     count: int = 1
-    """Targets of which all of this is true but for their names: they are counted."""
+    """How many targets these facts stand for: they differ in their names alone."""
 
 
 class Failed(NamedTuple):
@@ -30,7 +30,7 @@ class Failed(NamedTuple):
     at: Location
     error: str
     kinds: tuple[type, ...]
-    """The types of facts that were to be had of it."""
+    """The types of facts that are missing now."""
 
     fix: str | None = None
     about: str | None = None
@@ -51,11 +51,11 @@ class Left:
     """What each is, for people, where a reader of a GO must know of it: `shard`, `image`."""
 
     target: Any = None
-    """That they are, or that they are part of, where a page counts what was seen of it."""
+    """The target, or the one that they are part of, for what a page counts of it."""
 
 
 class Cleared(NamedTuple):
-    """A target of which there are no such facts, since nothing of the kind is wrong with it."""
+    """A target that has no facts of these types, because there is nothing of the sort to tell."""
 
     kinds: tuple[type, ...]
 

@@ -224,16 +224,21 @@ class Swallows(_Sent):
         return {**vars(self), "_known": {}}
 
     def __call__(self, source: Any = None) -> Any:
-        """Begin, where nobody else traces; as a stage, hand on what comes."""
-        if sys.gettrace() is None and self.tally.page() is not None:
-            sys.settrace(self._called)
-            frame: FrameType | None = sys._getframe(1)  # noqa: SLF001
-            while frame is not None:  # those that run already, and wait for this one
-                frame.f_trace = self._called(frame, "call", None)
-                frame = frame.f_back
+        """Begin; as a stage, hand on what comes."""
+        self.begin()
         return source if self.then is None else self.then(source)
 
-    def _called(self, frame: FrameType, _: str, __: object) -> Callable[..., Any] | None:
+    def begin(self) -> None:
+        """Begin, where nobody else traces."""
+        if sys.gettrace() is None and self.tally.page() is not None:
+            sys.settrace(self.called)
+            frame: FrameType | None = sys._getframe(1)  # noqa: SLF001
+            while frame is not None:  # those that run already, and wait for this one
+                frame.f_trace = self.called(frame, "call", None)
+                frame = frame.f_back
+
+    def called(self, frame: FrameType, _: str, __: object) -> Callable[..., Any] | None:
+        """Follow a function whose errors count."""
         code = frame.f_code
         known = self._known.get(id(code))
         if known is None:

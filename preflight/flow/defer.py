@@ -12,6 +12,9 @@ SURVIVAL, STARVED, MISSING = "dataset-survival", "loader-starved", "shard-missin
 LITTLE = 0.5
 """Of all samples: where more are lost, the job trains on something else."""
 
+HARDLY_ANY = 0.01
+"""Of all samples: what a handler that goes on is meant for."""
+
 # What the files show of a stage is what was swallowed there, where it is no less than this part.
 _MOST_OF_IT = 0.5
 
@@ -84,3 +87,11 @@ def has_had_all(flow: Flow, survival: Survival | None) -> bool:
 def untold(flow: Flow) -> tuple[Lost, ...]:
     """Give the losses that nobody else tells."""
     return tuple(one for one in flow.losses if not one.stage.told_by)
+
+
+def tells_missing(flow: Flow | None) -> bool:
+    """Whether it is told of a data set why some of its samples are in no batch."""
+    if flow is None or flow.ended != "over":
+        return False
+    dropped = tuple(one for one in untold(flow) if one.by.instead == "none")
+    return bool(dropped) and flow.share(untold(flow)) >= HARDLY_ANY

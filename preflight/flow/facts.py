@@ -33,6 +33,10 @@ class Swallowed:
     goes_on: bool = True
     """Whether the stage went on with the next one; else its stream ended there."""
 
+    instead: str = ""
+    """Of a data set that is asked for samples, what it gave: `another` sample, `none`, or the
+    `same` thing each time."""
+
     times: int = 0
 
 
@@ -45,7 +49,8 @@ class Passed:
 
     kind: str = "other"
     """As of `preflight.facts.Stage`; `around`: a data set
-    of the user's own that stands around a pipeline; `stream`: one that is read by itself."""
+    of the user's own that stands around a pipeline; `stream`: one that is read by itself; `asked`:
+    one that is asked for samples by their index."""
 
     handler_name: str = ""
     at: Definition = Definition()
@@ -151,22 +156,25 @@ class Flow:
 READERS = (".tarfile_samples", ".tarfile_to_samples")
 """Stages that open shards, expand them and group what is in them."""
 
+# Nothing stands before these.
+_ALONE = ("stream", "asked")
+
 # The functions of webdataset that catch an error by which no sample is lost, but a shard or a file.
 _OF_SHARDS = frozenset({"url_opener", "__call__", "tar_file_expander"})
 _OF_FILES = frozenset({"tar_file_iterator", "group_by_keys"})
 
 
 def _before(stages: tuple[Passed, ...], number: int) -> int:
-    """Say how much came to a stage; what a stream was given is known of what it dropped alone."""
-    if stages[number].kind != "stream":
+    """Say how much came to a stage; what stands alone tells of what it dropped itself."""
+    if stages[number].kind not in _ALONE:
         return stages[number - 1].gave if number else 0
     dropped = _dropped(stages[number])
     return dropped and stages[number].gave + dropped
 
 
 def _dropped(stage: Passed) -> int:
-    """Say how much a stream has dropped that nothing comes to: of it alone is that known."""
-    return sum(one.times for one in stage.swallowed) if stage.kind == "stream" else 0
+    """Say how much is lost of what stands alone: of it is that known."""
+    return sum(one.times for one in stage.swallowed) if stage.kind in _ALONE else 0
 
 
 def _lost(stages: tuple[Passed, ...], number: int) -> Iterator[Lost]:

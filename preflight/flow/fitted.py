@@ -15,9 +15,10 @@ from preflight.flow.counting import Swallows
 from preflight.flow.fitting import Fitting, Undo
 from preflight.flow.later import Later, Where, Within
 from preflight.flow.pages import read
+from preflight.flow.requests import Requests
 from preflight.flow.streams import drops_of
-from preflight.loaders.around import real_loader
 from preflight.loaders.sent import resamples
+from preflight.loaders.wrappers import real_loader
 from preflight.objects.attributes import own_attributes
 from preflight.objects.facts import Definition
 from preflight.pipelines.lines import Lines
@@ -126,26 +127,32 @@ def _fitted(
     fitting: Fitting, loader: object, made: Definition, root: str, scratch: str | None
 ) -> Fitted | None:
     parts = own_attributes(real_loader(loader))
-    stream = None if fitting.found else fitting.stream(parts.get("dataset"))
+    plain = None if fitting.found else parts.get("dataset")
+    stream = fitting.stream(plain)
+    asked = fitting.asked(plain) if stream is None and not fitting.stages else None
     makes_some = Later.is_likely(root)
     if not isinstance(parts, dict) or not (fitting.stages or makes_some):
         return None
     where = _where(root, scratch)
     tally = where.tally(len(fitting.stages))
-    if stream is None:
-        swallows = Swallows(tally, fitting.functions, tuple(fitting.around_of))
-        undo = [*fitting.put(tally, swallows if fitting.functions else None)]
-    else:
+    begins = then = parts.get("worker_init_fn")
+    traces: Swallows | Requests
+    undo: list[Undo] = []
+    if asked is not None:
+        traces = Requests(where.folder, asked.asked, asked.held, where.bases, then)
+    elif stream is not None:
         code, drops = stream.__code__, tuple(tuple(one) for one in drops_of(stream))
         key = (code.co_filename, code.co_firstlineno, code.co_name)
-        swallows, undo = Swallows(tally, {key: 0}, (0,), drops), []
+        traces = Swallows(tally, {key: 0}, (0,), drops)
+    else:
+        traces = Swallows(tally, fitting.functions, tuple(fitting.around_of))
+        undo += fitting.put(tally, traces if fitting.functions else None)
     later = Later(where, root, made) if makes_some else None
-    begins = then = parts.get("worker_init_fn")
-    if stream is not None and parts.get("num_workers"):
-        swallows.then = then
-        begins = swallows
-    elif stream is not None:
-        swallows()
+    if (stream or asked) is not None and parts.get("num_workers"):
+        traces.then = then
+        begins = traces
+    elif (stream or asked) is not None:
+        traces.begin()
     if later is not None:
         later.begin()
         begins = Within(later, begins)
@@ -157,10 +164,11 @@ def _fitted(
         "stages": to_wire(fitting.stages),
         "resampled": resamples(own_attributes(loader)),
         "made_in": _MADE_IN[:],
-        "catches": stream is not None or bool(fitting.functions),
+        "catches": (stream or asked) is not None or bool(fitting.functions),
+        "asks": asked is not None,
     }
     _MADE_IN.clear()
-    return Fitted(about, undo, swallows, later)
+    return Fitted(about, undo, traces, later)
 
 
 def _where(root: str, scratch: str | None = None) -> Where:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from preflight.flow.asked import Asked, asked_of
 from preflight.flow.counting import STANDING, Swallows, Tally, Tap
 from preflight.flow.facts import Passed
 from preflight.flow.stage import (
@@ -164,6 +165,15 @@ class Fitting:
         call = f"{named(type(dataset))}.{own.__name__}"
         self._add(Passed(call=call, kind="stream", at=at, unit="sample"))
         return own
+
+    def asked(self, dataset: object) -> Asked | None:
+        """Note what is asked for samples and may swallow an error; None: nothing does."""
+        found = asked_of(dataset, self._root)
+        if found is not None:
+            at = where.defined(found.own, self._root).at
+            call = f"{named(found.kind)}.{found.own.__name__}"
+            self._add(Passed(call=call, kind="asked", at=at, unit="sample"))
+        return found
 
     def put(self, tally: Tally, swallows: Swallows | None) -> Iterator[Undo]:
         """Give each stage what counts behind it, and its handler one that does as it does."""

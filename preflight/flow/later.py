@@ -14,14 +14,16 @@ from types import FrameType
 from typing import Any, NamedTuple
 
 from preflight.flow.counting import Swallows, Tally
+from preflight.flow.elsewhere import sent_there
 from preflight.flow.fitting import Fitting, counts_already
 from preflight.flow.pages import LATER, STAGES
+from preflight.flow.requests import Requests
 from preflight.loaders.sent import resamples
 from preflight.objects.attributes import classes, own_attributes
 from preflight.objects.facts import Definition
 from preflight.pipelines.lines import Lines
 from preflight.users_code.frames import own_sources
-from preflight.values.own_files import HOME, passes_on
+from preflight.values.own_files import passes_on
 from preflight.values.wire import to_wire
 
 # Pipelines of other stages than those before them that are told apart.
@@ -143,18 +145,22 @@ def _counting(begins: Callable[..., Any]) -> Callable[..., Any]:
     return begin
 
 
+# A worker that is not forked has them by its own way.
+_OURS = (Swallows.__name__, Requests.__name__)
+
+
 class _Traced:
     """Traces the functions of several pipelines, and those that are traced already."""
 
     def __init__(self) -> None:
-        self._each: list[Swallows] = []
+        self._each: list[Swallows | Requests] = []
 
     def begin(self, swallows: Swallows) -> None:
         """Trace the functions of one more."""
         tracer: Any = sys.gettrace()
         before = getattr(tracer, "__self__", None)
         if before is not self:
-            if tracer is not None and type(before).__name__ != Swallows.__name__:
+            if tracer is not None and type(before).__name__ not in _OURS:
                 return  # somebody else's, a debugger's say
             self._each = [] if before is None else [before]
             sys.settrace(self.called)
@@ -168,7 +174,7 @@ class _Traced:
     def called(self, frame: FrameType, event: str, given: object) -> Callable[..., Any] | None:
         """Give what follows a function that is called."""
         for one in self._each:
-            follows = one._called(frame, event, given)  # noqa: SLF001
+            follows = one.called(frame, event, given)
             if follows is not None:
                 return follows
         return None
@@ -176,26 +182,11 @@ class _Traced:
 
 # --- workers that are not forked ------------------------------------------------------------------
 
-# A worker may have a module of the job's that is called as ours is: each finds its own.
-_THERE = """
-def begin(worker):
-    import sys
-    ours = lambda: [one for one in sys.modules if one.partition(".")[0] == "preflight"]
-    theirs = {one: sys.modules.pop(one) for one in ours()}
-    sys.path.insert(0, home)
-    try:
-        from preflight.flow.later import Later, Where
-        from preflight.objects.facts import Definition
-        where, root, made = given
-        Later.is_likely(root)
-        Later(Where(*where), root, Definition(*made)).begin()
-    finally:
-        sys.path.remove(home)
-        for one in ours():
-            del sys.modules[one]
-        sys.modules.update(theirs)
-    return None if then is None else then(worker)
-"""
+
+def begin_there(where: tuple[Any, ...], root: str, made: tuple[Any, ...]) -> None:
+    """Begin in a worker that was not forked."""
+    Later.is_likely(root)
+    Later(Where(*where), root, Definition(*made)).begin()
 
 
 class Within:
@@ -214,5 +205,4 @@ class Within:
         """Have a worker that is spawned begin by itself, without a name that it would import."""
         where, root, made = self._later.given
         given = (tuple(where), root, to_wire(made))
-        space = {"home": HOME, "given": given, "then": self._then}
-        return eval, ("(exec(code, space), space['begin'])[1]", {"code": _THERE, "space": space})
+        return sent_there(f"{__name__}:{begin_there.__name__}", given, self._then)

@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from preflight.flow.answers import read_answers
 from preflight.flow.counting import MOST
 
 LATER, STAGES = "later", "stages.json"
@@ -17,7 +18,8 @@ def read(about: Mapping[str, Any]) -> dict[str, list[Any]]:
     """Put together what all processes have counted by now; also while a loader was made."""
     home = about["folder"]
     inner = [one for folder in (home, *about["made_in"]) for one in _later(folder)]
-    return {**_read(home, len(about["stages"])), "later": inner}
+    own = read_answers(home) if about.get("asks") else _read(home, len(about["stages"]))
+    return {**own, "later": inner}
 
 
 def _read(folder: str, stages: int) -> dict[str, list[Any]]:

@@ -37,6 +37,8 @@ def flow_of(
     for part in parts:
         before = stages[-1].pipeline if stages else 0
         for one in _stages(part, root):
+            if one.kind == "asked" and stages:  # what it is asked for is made by these
+                continue
             around = one.kind == "stream" and bool(stages)
             unit = stages[-1].unit if around else one.unit
             stages.append(replace(one, pipeline=before + one.pipeline, unit=unit))

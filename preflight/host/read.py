@@ -16,10 +16,10 @@ from preflight.host.environment import launcher_variables
 from preflight.host.facts import Gpus, HostFacts
 from preflight.host.gpus import NvmlAnswers, ask, ask_this_machine
 from preflight.host.limits import control_group_limits, least, physical_memory, usable_cpus
-from preflight.host.numbers import accelerate_config, launch_commands, of_trainer
 from preflight.host.nvml_recording import Replay
+from preflight.host.process_counts import accelerate_config, launch_commands, of_trainer
 from preflight.host.room import open_files, shared_memory
-from preflight.host.visible import visible_devices
+from preflight.host.visible_gpus import visible_devices
 from preflight.kinds.asked import Asked, MistypedError
 from preflight.targets.targets import Host
 from preflight.values.names import name_of

@@ -171,7 +171,7 @@ class FolderFacts:
     """Files and folders that could not be opened: (name, reason)."""
 
     tables: tuple[Captioned, ...] = ()
-    """What each metadata.jsonl in it says."""
+    """What each table (metadata.jsonl, metadata.csv) in it says."""
 
     unread_tables: tuple[str, ...] = ()
     """Other tables that may hold captions, and are not read."""

@@ -13,6 +13,7 @@ from preflight.kinds.asked import Asked
 from preflight.pairing.facts import Captioned, Pairing
 from preflight.pairing.folder_contents import FolderContents, list_all, split
 from preflight.pairing.folder_pairing import pair_contents
+from preflight.targets.file_types.suffixes import TABLES
 from preflight.targets.targets import CaptionRule, Folder
 from preflight.values.names import name_of
 
@@ -22,8 +23,7 @@ if TYPE_CHECKING:
 _TABLED = frozenset({"auto", "json", "table"})
 """Rules by which a table may caption images."""
 
-_TABLE = "metadata"
-_OTHER_TABLES = frozenset({"metadata", "captions", "caption", "prompts"})
+_CAPTIONS = frozenset({"metadata", "captions", "caption", "prompts"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,16 +89,19 @@ def list_folder(folder: Folder, root: str) -> FolderListing:
 
 def _tables(contents: Iterable[FolderContents]) -> Iterator[str]:
     for one in contents:
-        if _TABLE in one.holding("jsonl") and f"{_TABLE}.jsonl" not in one.no_files:
-            yield os.path.join(one.path, f"{_TABLE}.jsonl")
+        for name in TABLES:
+            stem, _, suffix = name.partition(".")
+            if stem in one.holding(suffix) and name not in one.no_files:
+                yield os.path.join(one.path, name)
 
 
 def _unread(contents: Iterable[FolderContents]) -> Iterator[str]:
     for one in contents:
         for suffix in ("csv", "tsv", "parquet"):
             for stem in sorted(one.holding(suffix)):
-                if stem.lower() in _OTHER_TABLES or suffix == "parquet":
-                    yield one.inside(f"{stem}.{suffix}")
+                name = f"{stem}.{suffix}"
+                if (stem.lower() in _CAPTIONS or suffix == "parquet") and name not in TABLES:
+                    yield one.inside(name)
 
 
 def look_at_image(asked: Asked) -> Iterator[Picture | ImageDamage]:

@@ -10,12 +10,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 
-from preflight.keys.captions import Captions, Readings, in_order, is_blank
 from preflight.keys.entries import Entries, is_of_nobody
 from preflight.keys.facts import SharedKey
 from preflight.keys.index import ANY_HASH, ANY_SIZE, OF_TEXT
 from preflight.keys.layouts import Finder, Way, captions_for
-from preflight.keys.sample import Sample
+from preflight.keys.samples.captions import Captions, Readings, in_order, is_blank
+from preflight.keys.samples.sample import Sample
 from preflight.values.tally import NAMED, First
 
 # By how many seconds an entry may be older: clocks differ, and FAT counts in twos.

@@ -6,12 +6,12 @@ from array import array
 from collections import Counter
 from collections.abc import Iterable
 
-from preflight.keys.captions import is_blank
 from preflight.keys.compare import Compared
 from preflight.keys.facts import LackedKind
 from preflight.keys.index import ANY_NUMBER, OF_TEXT
 from preflight.keys.layouts import Finder
-from preflight.keys.sample import Sample
+from preflight.keys.samples.captions import is_blank
+from preflight.keys.samples.sample import Sample
 from preflight.values.tally import First
 
 # The share of samples that have a kind of entries from which on the others lack it. No job reads

@@ -11,12 +11,12 @@ from dataclasses import dataclass, replace
 from itertools import compress
 from typing import TypeAlias
 
-from preflight.keys.captions import Captions, in_order
-from preflight.keys.data_samples import SAID, Spelling, differs, folder_as, values_of
 from preflight.keys.entries import Entries
 from preflight.keys.index import EntryIndex, endings_of, places_of
 from preflight.keys.places import Places
-from preflight.keys.sample import Sample
+from preflight.keys.samples.captions import Captions, in_order
+from preflight.keys.samples.of_data_sets import SAID, Spelling, differs, folder_as, values_of
+from preflight.keys.samples.sample import Sample
 from preflight.settings.key_expression import Values
 from preflight.settings.key_rule import KeyRule
 from preflight.targets.targets import KeyedData

@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 
 from preflight.keys.entries import Entries
-from preflight.keys.sample import Sample
+from preflight.keys.samples.sample import Sample
 from preflight.targets.targets import KeyedData
 
 

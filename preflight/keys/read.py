@@ -8,14 +8,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from preflight.keys.compare import Compared, cased_keys, compare, shared_keys
-from preflight.keys.data_samples import KeyedSamples
 from preflight.keys.entries import SUFFIXES, Entries
 from preflight.keys.entry_kinds import lacked_kinds, lacked_texts
 from preflight.keys.facts import CacheKeys, LackedKind
 from preflight.keys.layouts import UNSURE, Finder, Way, best_way, led_by, ways_of, with_endings
 from preflight.keys.places import Places
 from preflight.keys.respelled import led_below, respelled
-from preflight.keys.sample import Tell
+from preflight.keys.samples.of_data_sets import KeyedSamples
+from preflight.keys.samples.sample import Tell
 from preflight.kinds.asked import Asked, CannotLookError
 from preflight.settings.key_expression import Values
 from preflight.settings.key_rule import (
@@ -24,12 +24,11 @@ from preflight.settings.key_rule import (
     AUTO_PATHS,
     AUTO_STEMS,
     KeyRule,
-    is_function,
     parse_rule,
 )
 from preflight.targets.targets import CacheOf
 from preflight.users_code.key_function import UsersKey, users_key
-from preflight.values.code_name import parse_spec
+from preflight.values.code_name import is_code_name, parse_spec
 from preflight.values.names import name_of
 from preflight.values.tally import NAMED, First
 from preflight.values.wire import from_wire
@@ -81,7 +80,7 @@ def read_keys(owed: CacheOf, root: str, tell: Tell, key: UsersKey | None = None)
 def _rule_of(owed: CacheOf, root: str, key: UsersKey | None) -> KeyRule | None:
     if owed.key is None or owed.key in _NOT_SAID:
         return None
-    if not is_function(owed.key):
+    if not is_code_name(owed.key):
         return parse_rule(owed.key)
     if key is None:
         raise CannotLookError(f"{owed.key} is a function, and nobody has imported it")

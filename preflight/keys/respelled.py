@@ -10,10 +10,10 @@ import posixpath
 from collections.abc import Callable, Iterable, Iterator
 
 from preflight.keys.compare import Compared
-from preflight.keys.data_samples import SAID, SPELLINGS, Spelling, differs, values_of
 from preflight.keys.facts import Respelled
 from preflight.keys.layouts import UNSURE, Finder, Way, captions_for
-from preflight.keys.sample import Sample
+from preflight.keys.samples.of_data_sets import SAID, SPELLINGS, Spelling, differs, values_of
+from preflight.keys.samples.sample import Sample
 from preflight.settings.key_rule import KeyRule, parse_rule
 from preflight.values.tally import NAMED
 

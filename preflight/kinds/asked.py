@@ -8,28 +8,29 @@ from typing import Any, NamedTuple
 
 
 class Asked(NamedTuple):
-    """A question as it has arrived, and what may be said before it is answered."""
+    """A question as the reader gets it, with the functions by which the reader reports progress."""
 
     wire: Mapping[str, Any]
-    """What is asked about."""
+    """The plain values of the question."""
 
     options: Mapping[str, Any]
     """The job's settings, as `told_of` gives them."""
 
     alive: Callable[..., None]
-    """Says that work goes on."""
+    """Called while work goes on: silence for longer than `--timeout` counts as a hang."""
 
     step: Callable[[str], AbstractContextManager[None]]
-    """Says that a step begins, and how long it took."""
+    """`with asked.step("import torch"):` reports the beginning and the duration of a step."""
 
     opening: Callable[[int], None]
-    """Says which of several things is opened next."""
+    """Called with the index of the thing that is opened next, where a question has several."""
 
     some: Callable[[Any, int], None]
-    """Says what was seen of so many of several things, of which more are to follow."""
+    """Called with facts and the number of things they cover, where a question has several and the
+    rest is still to come."""
 
     memory: int
-    """Bytes that a reader of files is given."""
+    """Bytes of memory that a reader of files may use."""
 
     @property
     def root(self) -> str:

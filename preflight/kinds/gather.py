@@ -27,7 +27,7 @@ READABLE = "Give the user that runs the job the right to read it."
 
 
 class SoFar(NamedTuple):
-    """What has come of the run up to now."""
+    """What the run has found so far, and what it could not look at."""
 
     found: Sequence[Finding] = ()
     failed: Sequence[Failed] = ()
@@ -45,10 +45,10 @@ class Run(NamedTuple):
     """Whether a selected check is over a type of facts."""
 
     tell: Callable[[Target, Any], None]
-    """Tells all others what was seen of a target."""
+    """Passes what was seen of a target on to every gather."""
 
     passed: Callable[[int], None]
-    """Told of things that need no reading."""
+    """Called with the number of things that need no reading, since they are remembered."""
 
     so_far: SoFar = SoFar()
 
@@ -61,18 +61,18 @@ class Gather:
         self.run = run
         self.targets: list[Any] = []
         self.come: list[Look] = []
-        """Looks that came while something else was asked for."""
+        """Looks that came up between two answers, to be passed on with the next one."""
 
         self._left: list[Any] | None = None
 
     # --- what is to be asked
 
     def needs(self, _target: Target) -> bool:
-        """Whether the facts of this kind cannot be said without another kind's target."""
+        """Whether this kind's facts cannot be made without a target of another kind."""
         return False
 
     def add(self, target: Any) -> Iterator[Look]:
-        """Take in a target, and tell what cannot be asked about it.
+        """Take in a target; give a look for what can be said of it without a process.
 
         Raises:
             OSError: it cannot be listed.
@@ -126,12 +126,12 @@ class Gather:
             yield from (self.path(one) for one in self.left[:most])
 
     def code_questions(self) -> Iterator[Question]:
-        """Give what the user's code is run for."""
+        """Give the questions for which the user's code is run."""
         if self.kind.runs_code:
             yield from map(self.question, self.left)
 
     def questions(self) -> Iterator[Question]:
-        """Give all others, each when it is its turn."""
+        """Give all other questions, one at a time."""
         for target in () if self.kind.runs_code else self.left:
             question = self.question(target)
             if self.kind.is_kept:
@@ -139,19 +139,19 @@ class Gather:
             yield question
 
     def then_questions(self) -> Iterator[Question]:
-        """Give what is asked of targets to which what was seen has led."""
+        """Give questions about targets that were found while others were read."""
         yield from ()
 
     def last_questions(self) -> Iterator[Question]:
-        """Give what is asked when all else was answered."""
+        """Give questions that need the answers to all the others."""
         yield from ()
 
     def after_all_questions(self) -> Iterator[Question]:
-        """Give what is asked when all that was seen has been judged."""
+        """Give questions that are asked last, when all that was seen has been judged."""
         yield from ()
 
     def wire(self, target: Any) -> Mapping[str, Any]:
-        """Give a target as a process is told of it."""
+        """Give a target as plain values, as they are sent to a process."""
         told: Mapping[str, Any] = to_wire(target)
         return told
 
@@ -172,7 +172,7 @@ class Gather:
         )
 
     def about(self, whole: Any, places: Any) -> Question:
-        """Ask about several things; only where a room does so."""
+        """Make a question about several things; for gathers that ask such questions."""
         raise NotImplementedError
 
     def path(self, target: Any) -> str:
@@ -214,7 +214,7 @@ class Gather:
         yield Looked(facts=facts, target=question.target, read_at=read_at)
 
     def hear(self, target: Target, facts: Any) -> None:
-        """Take in what was seen of any target, also of other kinds."""
+        """Be told what was seen of any target, of this kind or another."""
 
     def failed(self, question: Question, error: str, fix: str | None) -> Iterator[Look]:
         """Say that nobody could look."""
@@ -246,7 +246,7 @@ class Gather:
         yield from ()
 
     def told_to(self) -> str | None:
-        """Name who tells all of this run in a report of its own, so that it is not told twice."""
+        """Name the rank whose report covers this run too, so that it is not told twice."""
         return None
 
     def not_judged(self) -> Iterator[str]:

@@ -30,7 +30,7 @@ class Kind:
     """The part of a job that it stands for: `data`, `cache`, `loader`, `model`, `script`."""
 
     target: type | None = None
-    """The type of its targets; None where it is asked about for another kind's sake."""
+    """The type of its targets; None: it has none, and another kind's targets lead to it."""
 
     suffixes: tuple[str, ...] = ()
     """Names of files by which a folder is told to hold some, in small letters."""
@@ -42,13 +42,13 @@ class Kind:
     """The types of facts that checks are asked about, each with what it is about, for people."""
 
     may_give: tuple[type, ...] = ()
-    """Types of facts of other rows that may come of it, too."""
+    """Types of facts, declared by other rows, that its reader may give as well."""
 
     made_of: tuple[type, ...] = ()
-    """Types of targets of other rows of which its facts are put together."""
+    """Types of targets, declared by other rows, whose facts its own facts are made of."""
 
     led_to_by: tuple[type, ...] = ()
-    """Types of targets of other rows that may lead to more targets of this one."""
+    """Types of targets, declared by other rows, in which targets of this kind may be found."""
 
     of_job: bool = True
     """Whether its facts tell of the job itself. A GO needs some that do."""
@@ -81,13 +81,13 @@ class Kind:
     """Whether the user's code is run for it."""
 
     may_be_left: bool = False
-    """Whether it is one of many, of which some may be left out where time is short."""
+    """Whether some of its targets may be left out when `--budget` is used up."""
 
     about: str | None = None
-    """The first word of the ids of the checks that a look left out concerns; None: of all."""
+    """The first word of the ids of the checks that miss it where it is left out; None: of all."""
 
     always: bool = False
-    """Whether its targets are told of whatever checks are selected."""
+    """Whether its targets are looked at whatever checks are selected."""
 
     asked_for: Callable[[Job], bool] | None = None
     """Whether the settings ask for its facts, so that a check that cannot tell is no GO."""
@@ -100,7 +100,7 @@ class Kind:
     """What a page counts of its facts: `{"sample": 12}`."""
 
     lacks: Callable[[Any], Sequence[str]] | None = None
-    """What of its facts says that it was seen in part: what did not come about (`save`)."""
+    """Names what was not seen of a target, by its facts (`save`): it was looked at in part only."""
 
     sums_up: Mapping[type, Callable[[list[Any]], str | None]] = field(default_factory=dict)
     """What a page says of all facts of a type that came of one word, beside what it counts."""

@@ -17,29 +17,29 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True, kw_only=True)
 class Question:
-    """What a process is asked: about one thing, or about several that are told by their places."""
+    """What a process is asked: about one thing, or about several things in one go."""
 
     kind: Kind
     wire: Mapping[str, Any]
-    """What the reader is told."""
+    """The plain values that are sent to the reader."""
 
     target: Target
-    """For whose sake it is asked."""
+    """The target that the answer is about, or part of."""
 
     at: Location
     """What it is about, as reports name it."""
 
     gives: tuple[type, ...]
-    """The types of facts that are to be had of it."""
+    """The types of facts that an answer may hold."""
 
     gather: Gather
-    """Takes the answer."""
+    """Asks the question, and is given the answer."""
 
     whole: Any = None
-    """What the answer is a part of, for whoever takes it."""
+    """Where the answer is part of a larger one: that one, for the gather. Nobody else reads it."""
 
     places: Sequence[int] | None = None
-    """Of the things that it is about, where there are several."""
+    """Where it is about several things: the index of each in the list that the gather keeps."""
 
     folder: str | None = None
     """The folder in which the user's code is run for it; None: none is."""
@@ -51,7 +51,7 @@ class Question:
     """Bytes of its file before it was read."""
 
     how: str | None = None
-    """How its file is read, where what is seen in it may be remembered."""
+    """The settings that decide how its file is read, as the ledger keeps them; None: not kept."""
 
     @property
     def runs_code(self) -> bool:
@@ -62,7 +62,7 @@ class Question:
         return 1 if self.places is None else len(self.places)
 
     def part(self, begin: int, end: int | None = None) -> Question:
-        """Ask about some of its things only."""
+        """Make a question about some of its things only."""
         assert self.places is not None  # noqa: S101  for the type checker
         return self.gather.about(self.whole, self.places[begin:end])
 

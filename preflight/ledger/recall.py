@@ -15,7 +15,7 @@ from preflight.ledger.rows import Remembered
 from preflight.ledger.store import Ledger
 from preflight.secrets.hiding import Secrets
 from preflight.settings.job import Job
-from preflight.settings.told import told_of
+from preflight.settings.to_child import told_of
 
 # What no reader of files asks for. Whatever else a process is told of the job decides on facts.
 _NOT_FOR_FILES = frozenset(

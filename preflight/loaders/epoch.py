@@ -53,6 +53,27 @@ def batch_size_of(parts: Mapping[str, object]) -> int | None:
     return size if isinstance(size, int) else None
 
 
+def divided_by(parts: Mapping[str, Any]) -> dict[str, Any]:
+    """Say among how many ranks its sampler divides: torch's, one made like it, or accelerate's.
+
+    Of torch's, also how many samples, and with which seed it shuffles them.
+    """
+    batches = own_attributes(parts.get("batch_sampler"))
+    samplers = (parts.get("sampler"), batches.get("sampler"))
+    holders = (*map(own_attributes, samplers), batches)
+    names = ("num_replicas", "num_processes")
+    found = (one.get(name) for one in holders for name in names)
+    told = {"replicas": next((one for one in found if isinstance(one, int)), None)}
+    torchs = classes("torch.utils.data", "DistributedSampler")
+    drawing = [getattr(kind, "__iter__", None) for kind in torchs]
+    for one in samplers:
+        if isinstance(one, torchs) and getattr(type(one), "__iter__", None) in drawing:
+            own = own_attributes(one)
+            seed = own.get("seed") if own.get("shuffle") else None
+            return {**told, "divided": length_of(own.get("dataset")), "seed": seed}
+    return told
+
+
 def never_asked_for(own: Mapping[str, Any], root: str) -> tuple[int, object]:
     """Count the samples that the job's own sampler leaves out of two epochs, and give that sampler.
 

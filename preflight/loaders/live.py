@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from preflight.findings.looks import Left, Look, Looked
 from preflight.kinds.asked import MistypedError
 from preflight.loaders import sent as walk
-from preflight.loaders import travel, workers
+from preflight.loaders import travel
 from preflight.loaders.facts import Loaded
+from preflight.loaders.workers import fresh
 from preflight.settings.job import Job
 from preflight.users_code.main_module import why_no_worker
 
@@ -25,7 +26,7 @@ def look(loader: object, job: Job, name: str = "loader") -> Iterator[Look]:
         yield Looked(facts=walk.walk_loader(loader, known))
         yield Left(reason=reason, kinds=(Loaded,))
         return
-    surroundings = workers.Surroundings(
+    surroundings = fresh.Surroundings(
         timeout=job.look.timeout, alive=lambda: None, path=sys.path, files={}
     )
     for one in travel.travel(loader, known, surroundings):

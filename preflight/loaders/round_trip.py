@@ -14,16 +14,16 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from preflight.loaders.culprits import Culprit, Search, work_begun
 from preflight.loaders.facts import Trip
-from preflight.loaders.left_alone import nothing_left_over
-from preflight.loaders.workers import (
+from preflight.loaders.workers.culprits import Culprit, Search, work_begun
+from preflight.loaders.workers.fresh import (
     METHODS,
     Outlet,
     Surroundings,
     Worker,
     start,
 )
+from preflight.loaders.workers.left_alone import nothing_left_over
 from preflight.objects.random_state import kept_random_state
 from preflight.objects.sending.parcel import ObjectAtByte, makers_of_fleeting
 from preflight.objects.sending.pickle_trial import Enough, Refusal, Roots, pickled, spawning

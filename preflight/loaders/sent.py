@@ -7,17 +7,17 @@ import types
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from preflight.loaders.around import real_loader
 from preflight.loaders.epoch import epoch_of
 from preflight.loaders.facts import Sent
 from preflight.loaders.inherited import inherited
 from preflight.loaders.refused import described
-from preflight.loaders.starting import (
+from preflight.loaders.workers.starting import (
     configured,
     parts_of,
     start_method_of,
     travels_there,
 )
+from preflight.loaders.wrappers import real_loader
 from preflight.objects import where
 from preflight.objects.attributes import classes, own_attributes
 from preflight.objects.facts import Definition
@@ -85,7 +85,9 @@ def reads_of(thing: object, known: Known) -> tuple[Reads, ...]:
 
 
 def walk_loader(
-    loader: object, known: Known, walked: Callable[[Roots], pickling.PickleWalk] = pickling.walk
+    loader: object,
+    known: Known,
+    walked: Callable[[Roots], pickling.PickleWalk] = pickling.walk,
 ) -> Sent:
     """Name everything that this loader would send and that cannot travel.
 

@@ -10,10 +10,10 @@ from dataclasses import replace
 
 from preflight.host.limits import memory_limits
 from preflight.loaders import sent as loaders
-from preflight.loaders.culprits import Culprit
 from preflight.loaders.facts import Loaded, Sent, Trip, Unloadable
 from preflight.loaders.round_trip import Journey, journey
-from preflight.loaders.workers import METHODS, Surroundings
+from preflight.loaders.workers.culprits import Culprit
+from preflight.loaders.workers.fresh import METHODS, Surroundings
 from preflight.objects import where
 from preflight.objects.facts import Definition, Weight
 from preflight.objects.paths import type_name, written

@@ -14,18 +14,13 @@ from preflight.models.remedies import remedy_for
 from preflight.objects import where
 from preflight.objects.attributes import classes, own_attributes
 from preflight.objects.copying import copying
-from preflight.objects.copying.refusing import is_wrapper
+from preflight.objects.copying.refusing import is_module, is_wrapper
 from preflight.objects.facts import Definition, ModelCopy
 from preflight.objects.paths import last_step, type_name
 from preflight.values.code_name import parse_spec, write_pick
 
 _PLACES = 1_000
 """Paths that are kept of what one line keeps."""
-
-
-def is_model(thing: object) -> bool:
-    """Whether it is a torch module."""
-    return issubclass(type(thing), classes("torch.nn", "Module"))
 
 
 def copy_model(
@@ -78,7 +73,7 @@ def _inside(path: str) -> str:
 def _again(name: str, factory: object) -> str | None:
     """Write the call that built the model, where it needs nothing else."""
     spec = parse_spec(name)
-    if spec is None or not callable(factory) or is_model(factory):
+    if spec is None or not callable(factory) or is_module(factory):
         return None
     try:
         inspect.signature(factory).bind()
@@ -127,7 +122,7 @@ def kind_of(thing: object, holder: object = None) -> str:
         return "fsdp"
     if is_wrapper(thing):
         return "wrapper"
-    if not is_model(thing):
+    if not is_module(thing):
         return "other"
     return "replicated" if names & {"DDP", "ReplicateModule"} else "module"
 
@@ -152,7 +147,7 @@ def _parameters(model: object) -> int:
     todo = [model]
     while todo:
         module: Any = todo.pop()
-        if id(module) in seen or not is_model(module):
+        if id(module) in seen or not is_module(module):
             continue
         seen[id(module)] = module
         variables = object.__getattribute__(module, "__dict__")

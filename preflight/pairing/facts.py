@@ -155,7 +155,7 @@ class CaptionLengths:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Captioned:
-    """What one table (metadata.jsonl) says of the images in its folder and below it.
+    """What one table (metadata.jsonl, metadata.csv) says of the images in its folder and below it.
 
     Files are named as reports name them, and joined by null characters, which no name has: there
     may be a million.

@@ -1,4 +1,4 @@
-"""Holds what tables (metadata.jsonl) name against what lies in the folders below them."""
+"""Holds what tables (metadata.jsonl, …) name against what lies in the folders below them."""
 
 from __future__ import annotations
 

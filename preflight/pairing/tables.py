@@ -1,12 +1,10 @@
-"""Reads a metadata.jsonl: which images it captions, as Hugging Face's `imagefolder` reads it.
+"""Reads a table (metadata.jsonl, metadata.csv): which images it captions, as `imagefolder` does.
 
-Each line is an object: `{"file_name": "a/dog.jpg", "text": "a dog"}`. It is read line by line and
-nothing of it is kept but names, since it may be of any size, and of anybody's making.
+Nothing of it is kept but names, since it may be of any size, and of anybody's making.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import posixpath
 import re
@@ -18,13 +16,16 @@ from preflight.file_access.place import HERE
 from preflight.kinds.asked import Asked, CannotLookError
 from preflight.pairing.facts import Captioned
 from preflight.pairing.lengths import Lengths
+from preflight.pairing.table_rows import (
+    MOST,
+    FlawError,
+    Line,
+    called,
+    csv_rows,
+    lines_of,
+    objects_in,
+)
 from preflight.values.names import name_of, shown
-
-LONGEST_LINE = 1 << 22
-"""Bytes of one line that are read; none that captions an image is as long."""
-
-MOST = 5_000_000
-"""Lines that are read, and as many files: some ten seconds."""
 
 _TOLD = 5
 """Damaged lines that are told one by one."""
@@ -33,21 +34,11 @@ _OFTEN = 1024
 """Lines after which it is said again that work goes on."""
 
 CAPTIONS = ("text", "caption", "captions", "prompt", "prompts", "description", "sentence", "txt")
-"""Keys of captions in JSON, as data sets and the scripts of diffusers name them."""
-
-_FORMS = ((b"\xff\xfe", "UTF-16"), (b"\xfe\xff", "UTF-16"), (b"\x1f\x8b", "gzip"))
+"""Names of captions in a row, as data sets and the scripts of diffusers name them."""
 
 _LONE = re.compile(r"[\ud800-\udfff]").search
 
 Tell = Callable[[str], object]
-
-
-class _FlawError(ValueError):
-    """A line at which a reader stops; the text says why."""
-
-    def __init__(self, kind: str, text: str) -> None:
-        super().__init__(text)
-        self.kind = kind
 
 
 def look(asked: Asked) -> Iterator[Captioned]:
@@ -80,23 +71,17 @@ class _Table:
         self.damage: list[Damage] = []
         self.damaged = 0
         self.lengths = Lengths()
+        self._line = 0
         self._files = 0
         self._kinds: dict[str, type] = {}
         self._place = posixpath.dirname(name)
 
     def read(self, file: BinaryIO, tell: Tell) -> Captioned:
-        size = os.fstat(file.fileno()).st_size
-        for number, line in _lines(file):
-            if not number % _OFTEN:
-                HERE.at, HERE.size = file.tell(), size
-                tell(self.name)
-            try:
-                for row in _rows(line, first=number == 1):
-                    self._take(row, number)
-            except _FlawError as error:
-                self._note(error.kind, f"line {number:,} {error}", number)
-                if error.kind == "form":
-                    break
+        lines = self._told(file, tell)
+        if self.name.endswith(".csv"):
+            self._read_csv(lines)
+        else:
+            self._read_objects(lines)
         if not self.rows and not self.damaged:
             self._note("empty", "it is empty", None)
         if self.captioned and self.unnamed:
@@ -112,6 +97,37 @@ class _Table:
             damaged=self.damaged,
             lengths=self.lengths.told(),
         )
+
+    def _told(self, file: BinaryIO, tell: Tell) -> Iterator[Line]:
+        size = os.fstat(file.fileno()).st_size
+        for self._line, line in lines_of(file):
+            if not self._line % _OFTEN:
+                HERE.at, HERE.size = file.tell(), size
+                tell(self.name)
+            yield self._line, line
+
+    def _read_objects(self, lines: Iterator[Line]) -> None:
+        for number, line in lines:
+            try:
+                for row in objects_in(line, first=number == 1):
+                    self._take(row, number)
+            except FlawError as error:
+                self._stops(error)
+                if error.kind == "form":
+                    break
+
+    def _read_csv(self, lines: Iterator[Line]) -> None:
+        try:
+            for number, row in csv_rows(lines):
+                try:
+                    self._take(row, number)
+                except FlawError as error:
+                    self._stops(error)
+        except FlawError as error:  # nothing behind it is read
+            self._stops(error)
+
+    def _stops(self, error: FlawError) -> None:
+        self._note(error.kind, f"line {self._line:,} {error}", self._line)
 
     def _note(self, kind: str, text: str, line: int | None) -> None:
         self.damaged += 1
@@ -146,8 +162,8 @@ class _Table:
                 continue
             before = self._kinds.setdefault(key, type(value))
             if type(value) is not before:
-                what = f"{_called(type(value))}, and {_called(before)} in the lines before"
-                raise _FlawError("type", f"has a {key} that is {what}")
+                what = f"{called(type(value))}, and {called(before)} in the lines before"
+                raise FlawError("type", f"has a {key} that is {what}")
             if not isinstance(value, str):
                 return bool(value != [])
             if value.strip():
@@ -158,63 +174,14 @@ class _Table:
     def _named(self, file: str) -> str:
         plain = file.replace("\\", "/")
         if "\0" in plain or _LONE(plain):
-            raise _FlawError("file_name", "has a file_name that no file can have")
+            raise FlawError("file_name", "has a file_name that no file can have")
         if plain.startswith("/") or plain[1:2] == ":":
-            raise _FlawError("outside", f"names {_short(file)}, which is no relative path")
+            raise FlawError("outside", f"names {_short(file)}, which is no relative path")
         if plain.startswith(".") or "/." in plain or "//" in plain or plain.endswith("/"):
             plain = posixpath.normpath(plain)
             if plain == ".." or plain.startswith("../"):
-                raise _FlawError("outside", f"names {_short(file)}, which lies outside its folder")
+                raise FlawError("outside", f"names {_short(file)}, which lies outside its folder")
         return f"{self._place}/{plain}" if self._place not in ("", "/") else self._place + plain
-
-
-def _lines(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
-    """Give the lines that are not blank, each with its number."""
-    number = 0
-    while line := file.readline(LONGEST_LINE + 1):
-        number += 1
-        if len(line) > LONGEST_LINE:
-            raise CannotLookError(
-                f"line {number:,} has more than {LONGEST_LINE:,} bytes, which are not looked at"
-            )
-        if number > MOST:
-            raise CannotLookError(f"it has more than {MOST:,} lines, which are not looked at")
-        if not line.isspace():
-            yield number, line
-
-
-def _rows(line: bytes, *, first: bool) -> Iterator[dict[str, Any]]:
-    """Give the objects of a line: one, and where no line ends between them, several."""
-    for mark, form in _FORMS if first else ():
-        if line.startswith(mark):
-            raise _FlawError("form", f"is {form}, and not JSON in UTF-8")
-    try:
-        text = line.decode("utf-8-sig" if first else "utf-8")
-    except UnicodeDecodeError as error:
-        raise _FlawError("encoding", f"is no UTF-8, from its byte {error.start + 1:,} on") from None
-    text = text.strip(" \t\r\n")
-    at = 0
-    while at < len(text):
-        try:
-            row, at = _DECODER.raw_decode(text, at)
-        except json.JSONDecodeError as error:
-            why = f"is no JSON: {error.msg} in column {error.pos + 1:,}"
-            raise _FlawError("json", why) from None
-        except RecursionError:
-            raise _FlawError("json", "is JSON too deep to be read") from None
-        if not isinstance(row, dict):
-            raise _FlawError("json", f"is {_called(type(row))}, and not an object with a file_name")
-        yield row
-        while text[at : at + 1] in (" ", "\t", "\r"):
-            at += 1
-
-
-def _number(digits: str) -> int:
-    """Take a number for its length: a million digits would take minutes."""
-    return len(digits)
-
-
-_DECODER = json.JSONDecoder(parse_int=_number, parse_float=_number, parse_constant=_number)
 
 
 def _files(row: dict[str, Any]) -> Iterator[str]:
@@ -229,15 +196,8 @@ def _files(row: dict[str, Any]) -> Iterator[str]:
             if one is None or one == "":
                 continue
             if not isinstance(one, str):
-                raise _FlawError("file_name", f"has a {shown(key)} that is {_called(type(one))}")
+                raise FlawError("file_name", f"has a {shown(key)} that is {called(type(one))}")
             yield one
-
-
-_WORDS = {str: "a text", list: "a list", dict: "an object", bool: "true or false", int: "a number"}
-
-
-def _called(kind: type) -> str:
-    return _WORDS.get(kind, "null")
 
 
 def _short(text: str) -> str:

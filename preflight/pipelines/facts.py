@@ -111,6 +111,32 @@ class Reads:
     """Whether that stands where every run of the script comes to, by no test and no flag."""
 
 
+class ReadsClasses(NamedTuple):
+    """A line that has torchvision's ImageFolder read folders, each with a folder for a class."""
+
+    at: Definition
+    paths: tuple[str, ...] = ()
+    """What it may be given, as the source is written, with the defaults of its options."""
+
+    endings: tuple[str, ...] = ()
+    """What paths of which no more is known end in: `train`."""
+
+    sure: bool = False
+    """Whether no test stands around it, and all of its paths are written out."""
+
+    allow_empty: bool = False
+    """Whether a class without images is none to stop at."""
+
+    own_rule: bool = False
+    """Whether the job says by itself which files are images (`is_valid_file`)."""
+
+    relabels: bool = False
+    """Whether labels are changed behind it (`target_transform`)."""
+
+    labels_unused: bool = False
+    """Whether a loop of the file leaves labels aside (`for images, _ in loader`)."""
+
+
 class Shifted(NamedTuple):
     """Two lists of files that a data set takes by the same index, and that are out of step."""
 
@@ -128,7 +154,14 @@ class Shifted(NamedTuple):
     file: str = ""
     beside: str = ""
     alone: str = ""
-    """The one of them that the other list has nothing for."""
+    """The one of them that the other list has nothing for; empty: both have the same in another
+    order."""
+
+    sorts: bool = False
+    """Whether the one is sorted by letters, and the other by numbers."""
+
+    guess: bool = False
+    """Whether they may be so on purpose."""
 
 
 class Loss(NamedTuple):
@@ -207,6 +240,3 @@ class Survival:
 
     unsure: tuple[str, ...] = ()
     """Stages that may drop more, as the user would write them, each with its line."""
-
-    fields_known: bool = False
-    """Whether the fields that it takes are known."""

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from fnmatch import fnmatch
 from typing import NamedTuple
 
+from preflight.pairing.rules import extension_of
 from preflight.pipelines.arrived import Arrived, Lacking
 from preflight.pipelines.facts import Reads, Stage
 
@@ -150,11 +151,6 @@ def use_of(those: Iterable[str], stages: tuple[Stage, ...]) -> str:
             if stage.kind != "map_dict" and not stage.keeps:
                 return use
     return "taken"
-
-
-def extension_of(field: str) -> str:
-    """Give what stands behind the last dot."""
-    return field.rpartition(".")[2]
 
 
 def _is_decoded(stage: Stage, field: str) -> bool:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from preflight.pipelines.arrived import Arrived
 from preflight.pipelines.facts import Loss, Reads, Stage, Survival
-from preflight.pipelines.fates import Fate, fate, how, taken, written
+from preflight.pipelines.fates import Fate, fate, how, written
 
 _FIRST = 5
 """Shards, and keys, that are named."""
@@ -98,7 +98,6 @@ def survival(reads: Reads, shards: Mapping[str, Came], launch: Launch = _ALONE) 
         unread_names=tuple(unread_names),
         uncounted=tuple(uncounted),
         unsure=tuple(_unsure(reads)),
-        fields_known=taken(reads),
     )
 
 

@@ -13,7 +13,7 @@ from preflight.pipelines.handlers import handler_named
 from preflight.pipelines.stages import stage_of
 from preflight.syntax.constants import Constants, constants_of, texts_of
 from preflight.syntax.parsing import Parsed
-from preflight.values.braces import TooManyError, expand
+from preflight.targets.words.braces import TooManyError, expand
 
 ROOTS = frozenset({"WebDataset", "DataPipeline"})
 """The classes that a pipeline begins with."""

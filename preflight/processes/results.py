@@ -1,4 +1,4 @@
-"""What comes of asking our processes."""
+"""What our processes answer, and what is told of them meanwhile."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Fault(NamedTuple):
 
 
 class Began(NamedTuple):
-    """That a step has begun: `import torch`."""
+    """A step has begun: `import torch`."""
 
     step: str
 
@@ -42,21 +42,21 @@ class Took(NamedTuple):
 
 
 class UnderWay(NamedTuple):
-    """What was read of files that are not read to their end as yet."""
+    """How much was read of the files that are still being read."""
 
     bytes: int = 0
     seconds: float = 0.0
-    """How long that was likely to take."""
+    """The seconds that so much was expected to take."""
 
 
 class Unasked(NamedTuple):
-    """What nobody has come to in the time that there was."""
+    """A question that was not asked, since the budget was used up."""
 
     question: Question
 
 
 class Survived(NamedTuple):
-    """What the user's code has started, and nobody could end."""
+    """Processes that the user's code has started, and that could not be ended."""
 
     processes: tuple[str, ...]
 

@@ -1,4 +1,4 @@
-"""What a process has come to that is asked questions, by what it says line by line."""
+"""The state of a process that is asked questions, kept up to date by the lines that it writes."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ _UNFIT = rb'\{"unfit": "([0-9.]{1,9})"\}'
 
 @dataclass(slots=True)
 class Running:
-    """What a process has come to."""
+    """The state of one process."""
 
     batch: Batch
     started: Started
     open: int | None = None
-    """The place of the question that it is at; None before the first."""
+    """The index of the question that it works on; None before the first."""
 
     steps: list[str] = field(default_factory=list)
-    """What is at work, the innermost last."""
+    """The steps that have begun and not ended, the innermost last."""
 
     finished: int = 0
     """Questions answered."""
@@ -47,7 +47,7 @@ class Running:
     trace: str | None = None
 
     come_to: tuple[int, int] = (0, 0)
-    """Bytes of how many that were read of the file that it has open; zeros where nobody knows."""
+    """Of the file that it has open: bytes read, and bytes in all; zeros where it has not said."""
 
     results: list[Result] = field(default_factory=list)
     stack: Stack = field(default_factory=Stack)
@@ -98,7 +98,7 @@ class Running:
                 self._finish(Fault(question=self.batch[index], error=error, mistyped=True))
 
     def _hear_stranger(self, line: bytes) -> None:
-        """Pass over what is no line of ours, but for an interpreter that is too old to run us."""
+        """Take a line that is not of our protocol: a stack, or that the interpreter is too old."""
         self.stack.hear(line.rstrip())
         match = re.fullmatch(_UNFIT, line.strip())
         if match is not None and self.open is None:
@@ -130,7 +130,7 @@ class Running:
         return UnderWay(bytes=at, seconds=question.seconds / len(question) * at / size)
 
     def give_up(self, reason: str, fix: str | None, *, says_where: bool = False) -> Batch:
-        """Put its end down to the question it had open, and give what is left to ask."""
+        """Blame its end on the question it had open, and give the questions that are left."""
         if self.finished >= len(self.batch):
             return ()  # it died with everything said but the last line
         error = f"the process that looked at it {reason}"
@@ -158,7 +158,7 @@ class Running:
         return rest
 
     def leave(self) -> None:
-        """Say which questions it has not come to."""
+        """Report the questions that it has not answered as not asked."""
         for index in range(self.finished, len(self.batch)):
             rest = self._rest_of(index) if index == self.finished else self.batch[index]
             self.results.append(Unasked(question=rest))

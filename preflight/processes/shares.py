@@ -11,8 +11,8 @@ from preflight.kinds.question import Question
 START = 0.1
 """Seconds of a processor that the start of a process takes, about."""
 
-# Seconds of work after which a process of its own is no loss, and shares can be made smaller, so
-# that none is left with all that turned out to be slow.
+# Seconds of work from which on a share of its own costs next to nothing. Shares of a long run are
+# made smaller than one for each process, so that no process is left with all that is slow.
 _LONG = 10 * START
 
 # Seconds that the first reader is ahead of the others: it is started with the command itself.
@@ -24,8 +24,8 @@ _EACH = 4
 # Things in one share: more would be held in memory at once, and save nothing.
 _MOST = 8_192
 
-# Files that are asked for all, whether they are in memory; and how many there have to be for more
-# processes than processors to pay: each waits for storage most of the time, and needs a start.
+# Files of which it is asked, for all of them, whether they are in memory; and the number of files
+# from which on more processes than processors pay, where each waits for storage most of the time.
 _ASKED = 16
 _MANY = 256
 
@@ -48,7 +48,7 @@ def processors() -> int:
 
 
 def jobs_for(seconds: float, most: int) -> int:
-    """Say how many processes should import torch: one more has to be worth the import."""
+    """Say how many processes should import torch: each has to save more than the import takes."""
     return min(most, 1 + int(seconds / _TORCH))
 
 
@@ -58,7 +58,7 @@ def shares(
     """Divide questions, in their order, into shares that take about equally long.
 
     They are taken one by one, as far as the next share needs them; no share is larger than can well
-    be held in memory. What may be left out may be asked apart from what may not.
+    be held in memory. With `apart`, questions that may be left out have shares of their own.
     """
     for share in _divided(questions, total=total, jobs=jobs):
         if not apart:

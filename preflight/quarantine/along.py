@@ -13,13 +13,20 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from preflight.formats.suffixes.images import is_image
-from preflight.values.braces import LIMIT, TooManyError, count, expand
+from preflight.targets.words.braces import LIMIT, TooManyError, count, expand
 from preflight.values.listing import list_names
 
 # Files of text beside images, of which each is a caption.
 _TEXTS = (".txt", ".caption", ".json")
 
 _ENTRIES = (".npz", ".safetensors", ".pt", ".pth", ".npy")
+
+# What lies beside a shard and tells of it alone: an index of its members, its samples as a table.
+_OF_SHARD = re.compile(
+    r"(_stats\.json|(\.tar|\.tgz)?(\.gz)?\.(idx|index|json|parquet|csv|txt|md5|sha256))",
+    re.IGNORECASE,
+)
+_SHARD = re.compile(r"(.+?)\.(tar|tgz|tar\.\w+)", re.IGNORECASE)
 
 # Lists that trainers read, or tables that data sets are made of.
 _LISTS = (".jsonl", ".json", ".csv", ".tsv", ".txt", ".lst", ".list")
@@ -33,7 +40,8 @@ def belonging(moved: Mapping[str, str]) -> dict[str, list[str]]:
 
     To an image belong its caption and what is cached beside it, unless another image of the same
     stem stays. To a caption belongs its image: without a caption it is another sample. To a cached
-    entry belong texts of just its name, unless an image or another entry of that name stays.
+    entry belong texts of just its name, unless an image or another entry of that name stays. To a
+    shard belong its index, its statistics and its table.
     """
     by_folder: dict[str, set[str]] = defaultdict(set)
     for path in moved:
@@ -57,6 +65,8 @@ def belonging(moved: Mapping[str, str]) -> dict[str, list[str]]:
                 if not texts or not same - texts <= names:
                     continue
                 mine = (one for one in texts)
+            elif shard := _SHARD.fullmatch(name):
+                mine = (one for one in beside if _tells_of(one, shard[1]))
             elif suffix.lower() in _TEXTS:
                 mine = (one for one in owned.get(stem, ()) if is_image(one))
             else:
@@ -65,6 +75,10 @@ def belonging(moved: Mapping[str, str]) -> dict[str, list[str]]:
                 os.path.join(folder, one) for one in sorted(mine) if one != name
             ]
     return found
+
+
+def _tells_of(name: str, stem: str) -> bool:
+    return name.startswith(stem) and _OF_SHARD.fullmatch(name, len(stem)) is not None
 
 
 def _by_stem(names: Collection[str]) -> dict[str, list[str]]:

@@ -104,6 +104,8 @@ def order_of(
     if reason:
         return replace(bare, reason=reason)
     left = (nobodys,) if isinstance(nobodys, OtherItems) else ()
+    if left and left[0].cause == "same" and is_other(first, again.get("random", {"keys": ()})):
+        left = ()  # each rank draws by itself, and not what it has here
     unknown = nobodys if isinstance(nobodys, str) else ""
     if first.get("handed_out"):  # whatever the others list, they take nothing of it
         reason = (unknown or _HANDED_OUT) if isinstance(nobodys, str) else ""
@@ -111,7 +113,7 @@ def order_of(
     reason = _why_not([first, last, *again.values()])
     if not reason and first["by"] not in (*SURE, "place"):
         # Random numbers change samples, or choose them.
-        reason = _NEITHER if _is_other(first, again.get("random", first)) else ""
+        reason = _NEITHER if is_other(first, again.get("random", first)) else ""
     if reason:
         return replace(bare, reason="" if left else reason, splits=bool(left), found=left)
     splits = are_split(first, last)
@@ -150,13 +152,14 @@ def _not_compared(first: Told, last: Told) -> str:
     return f"its samples have no names, and {of} were drawn and compared"
 
 
-def _is_other(one: Told, other: Told) -> bool:
+def is_other(one: Told, other: Told) -> bool:
+    """Whether one has items that the other has not."""
     return {*one["keys"]} != {*other["keys"]}
 
 
 def are_split(first: Told, last: Told) -> bool:
     """Whether two ranks have different samples."""
-    return _is_other(first, last) or (first["by"] == "place" and not _is_one_set(first, last))
+    return is_other(first, last) or (first["by"] == "place" and not _is_one_set(first, last))
 
 
 def _is_one_set(first: Told, last: Told) -> bool:
@@ -248,7 +251,7 @@ def _by_places(cause: str, first: Told, last: Told, again: Told) -> OtherItems |
     """Compare what only places in a data set are known of, and a few samples of it."""
     mine, yours = first.get("draws") or (), again.get("draws") or ()
     is_made_up = cause == "random" and {*mine}.isdisjoint(yours)
-    if _is_one_set(first, last) and _is_other(first, last):  # the same places are the same samples
+    if _is_one_set(first, last) and is_other(first, last):  # the same places are the same samples
         before, now = {*first["keys"]}, {*again["keys"]}
         if before != now:
             return OtherItems(cause, max(len(before - now), len(now - before)), len(before))

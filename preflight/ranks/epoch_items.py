@@ -14,10 +14,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from preflight.epochs.rows import digest
-from preflight.loaders.around import as_it_comes, real_loader
-from preflight.loaders.epoch import batch_size_of
+from preflight.loaders.epoch import batch_size_of, divided_by, length_of
 from preflight.loaders.sent import never_ends, resamples
-from preflight.loaders.starting import parts_of
+from preflight.loaders.workers.starting import is_data_loader, parts_of
+from preflight.loaders.wrappers import as_it_comes, real_loader
 from preflight.objects.attributes import classes, own_attributes
 from preflight.objects.paths import type_name
 from preflight.objects.random_state import kept_random_state, seed
@@ -68,7 +68,7 @@ def _counted(
 ) -> dict[str, Any]:
     real = real_loader(loader)
     stream = classes("torch.utils.data", "IterableDataset")
-    is_plain = as_it_comes(loader) is not None and _is_torchs(real)
+    is_plain = as_it_comes(loader) is not None and is_data_loader(real)
     if is_plain and not issubclass(type(parts["dataset"]), stream):
         return _by_sampler(parts, alive, draws=draws)
     return _by_running(loader, real if is_plain else None, alive)
@@ -89,10 +89,6 @@ def about(parts: Mapping[str, Any]) -> dict[str, Any]:
         "batch_size": batch_size_of({**parts, "batch_sampler": inner}),
         "drop_last": bool(getattr(inner, "drop_last", parts.get("drop_last"))),
     }
-
-
-def _is_torchs(loader: object) -> bool:
-    return issubclass(type(loader), classes("torch.utils.data", "DataLoader"))
 
 
 def _agree(loader: object) -> None:
@@ -133,31 +129,11 @@ def _by_sampler(
     told = {"batches": number, "samples": samples, "ended": ended, "is_stream": False}
     dataset = parts["dataset"]
     names = names_of(dataset)
-    drawn: dict[str, Any] = {"length": _length(dataset)}
+    drawn: dict[str, Any] = {"length": length_of(dataset)}
     if draws:
         with kept_random_state():  # the next loader's sampler draws on from here
             drawn |= _draws(dataset, names, alive)
-    return {**told, **_items(indices, names), **drawn, "replicas": _replicas(parts)}
-
-
-def _length(dataset: Any) -> int | None:
-    try:
-        return len(dataset)
-    except Exception:  # noqa: BLE001  the user's code, or there is none
-        return None
-
-
-def _replicas(parts: Mapping[str, Any]) -> int | None:
-    """Say among how many ranks its sampler divides: torch's, one made like it, or accelerate's."""
-    batches = own_attributes(parts.get("batch_sampler"))
-    names = ("num_replicas", "num_processes")
-    holders = (
-        own_attributes(parts.get("sampler")),
-        own_attributes(batches.get("sampler")),
-        batches,
-    )
-    found = (one.get(name) for one in holders for name in names)
-    return next((one for one in found if isinstance(one, int)), None)
+    return {**told, **_items(indices, names), **drawn, **divided_by(parts)}
 
 
 def _items(indices: Sequence[Any], names: Names | None) -> dict[str, Any]:
@@ -253,7 +229,7 @@ def _by_running(loader: Any, real: Any, alive: Callable[[], None]) -> dict[str, 
         return {**told, **found}
     inner = real_loader(loader)
     told |= {"samples": None, "by": "", "keys": [], "names": []}
-    if inner is loader or not _is_torchs(inner) or not told["ended"]:
+    if inner is loader or not is_data_loader(inner) or not told["ended"]:
         return told
     counted, found = _run(_of_keys(inner), alive)
     return (

@@ -19,11 +19,11 @@ from preflight.ranks.facts import WorldFacts
 from preflight.ranks.made_facts import RankBatches
 from preflight.ranks.worlds import World, worlds
 from preflight.settings.job import Job
-from preflight.settings.key_rule import is_function
 from preflight.settings.split import runs_code, steps_of
 from preflight.shards.facts import ShardFacts
 from preflight.storage.facts import WriterTrial
 from preflight.targets.targets import CacheFolder, Dataset, Loader, Remote, Shard
+from preflight.values.code_name import is_code_name
 
 _FAR = "its address does not name its shards one by one, so that nobody knows how many there are"
 
@@ -167,7 +167,7 @@ class Worlds(Gather):
             at=place,
             gives=(WorldFacts,),
             gather=self,
-            folder=job.root if runs_code(steps) or is_function(key) else None,
+            folder=job.root if runs_code(steps) or is_code_name(key) else None,
         )
 
     def judged(
@@ -181,10 +181,6 @@ class Worlds(Gather):
             self._caches.append((of, facts, read_at))
         else:
             yield Looked(facts=facts, target=of, read_at=read_at)
-
-    def failed(self, question: Question, error: str, fix: str | None) -> Iterator[Look]:
-        """Say that nobody knows who has what."""
-        yield Failed(at=question.at, error=error, kinds=question.gives, fix=fix)
 
     def finish(self) -> Iterator[Look]:
         """Say it of caches; and of loaders that were not made, or draw from all shards."""

@@ -19,7 +19,7 @@ from preflight.findings.our_failures import ElsewhereError
 from preflight.kinds.asked import CannotLookError, MistypedError
 from preflight.ranks.divide import Splitter
 from preflight.settings.split import Steps
-from preflight.users_code.orders import teller, telling_failures
+from preflight.users_code.fresh.orders import teller, telling_failures
 from preflight.values.own_files import running
 
 HASH_SEED = "PYTHONHASHSEED"

@@ -8,14 +8,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from preflight.keys.data_samples import KeyedSamples, folder_as, values_of
 from preflight.keys.entries import Entries
 from preflight.keys.read import key_of, read_keys
-from preflight.keys.sample import Sample
+from preflight.keys.samples.of_data_sets import KeyedSamples, folder_as, values_of
+from preflight.keys.samples.sample import Sample
 from preflight.kinds.asked import Asked, CannotLookError
-from preflight.settings.key_rule import KeyRule, is_function, parse_rule
+from preflight.settings.key_rule import KeyRule, parse_rule
 from preflight.targets.targets import CacheOf, KeyedData
 from preflight.values.addresses import plain_path
+from preflight.values.code_name import is_code_name
 from preflight.values.names import name_of
 from preflight.values.wire import from_wire
 
@@ -99,7 +100,7 @@ def _of_cache(owed: CacheOf, asked: Asked) -> Items:
     missing = None if facts.rule is None or facts.is_file else facts.missing
     plain = _of_samples(samples, root, missing=missing)
     rule = None
-    if facts.rule is not None and not is_function(facts.rule):
+    if facts.rule is not None and not is_code_name(facts.rule):
         rule = parse_rule(facts.rule)
     if rule is None or not (rule.by_caption or facts.shared):
         return plain

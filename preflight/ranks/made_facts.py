@@ -78,8 +78,10 @@ class OtherItems(NamedTuple):
     cause: str
     """What that was: `hash` (the hash seed), `folder` (the order in which folders are listed),
     `random` (what random numbers begin with); or what leaves items out: `rank` (each rank divides
-    another list), `twice` (a part is divided once more), `alike` (ranks have the same part); or
-    what ranks have without another process: `shared` (all of them have all)."""
+    another list), `seed` (in another order), `twice` (a part is divided once more), `alike` (some
+    ranks have the same part), `same` (all have), `apart` (none has), `few` (no rank has any),
+    `replicas` (a sampler divides among more ranks), `beyond` (so does whatever else); or what ranks
+    have without another process: `shared` (all of them have all)."""
 
     others: int
     """Items that were not its own before, or that no rank has; 0: the same in another order."""

@@ -14,7 +14,8 @@ from preflight.ranks.items import Items, items_of
 from preflight.ranks.limits import Limits
 from preflight.ranks.real_splits import splitter_of
 from preflight.ranks.rules import Items as Numbers
-from preflight.settings.split import DROPPED, PADDED, Steps, is_function
+from preflight.settings.split import DROPPED, PADDED, Steps
+from preflight.values.code_name import is_code_name
 
 # Items and ranks that are shown one by one.
 _FEW_ITEMS, _FEW_RANKS = 16, 8
@@ -35,7 +36,7 @@ def look(asked: Asked) -> Iterator[WorldFacts]:
     ranks = wire["ranks"]
     with contextlib.ExitStack() as stack:
         elsewhere = None
-        if ranks > 1 and any(is_function(word) for step in steps for word in step):
+        if ranks > 1 and any(is_code_name(word) for step in steps for word in step):
             given = steps, items.told, asked.options
             other = hash_seeds.meanwhile(*given, ranks=ranks, shards=shards)
             elsewhere = stack.enter_context(other)

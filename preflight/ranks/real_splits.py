@@ -14,8 +14,9 @@ from typing import Any
 from preflight.kinds.asked import CannotLookError
 from preflight.ranks.divide import Splitter
 from preflight.ranks.rules import RULES, Items, Place, Rule, shards_or_samples
-from preflight.settings.split import BY_SAMPLE, INSTALLED, PADDED, Steps, is_function
+from preflight.settings.split import BY_SAMPLE, INSTALLED, PADDED, Steps
 from preflight.users_code.named_function import named_function, said_of
+from preflight.values.code_name import is_code_name
 from preflight.values.names import shown
 from preflight.values.own_files import theirs
 
@@ -46,7 +47,7 @@ def splitter_of(
             with step("import accelerate"):
                 version, rules[word] = of_accelerate(pads=word in PADDED)
             versions[version] = None
-        elif is_function(word):
+        elif is_code_name(word):
             function = named_function(word, options, step, FIX)
             rules[word] = of_user(word, function, names, options["root"])
         elif word == BY_SAMPLE and shards:

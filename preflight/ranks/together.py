@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping, Sequence
 
-from preflight.ranks.compare import SURE, Told, are_split, is_resampled
+from preflight.ranks.compare import SURE, Told, are_split, is_other, is_resampled
 from preflight.ranks.epoch_items import MOST_ITEMS
 from preflight.ranks.made_facts import OtherItems
 
@@ -23,19 +23,51 @@ _UNENDED = (
 )
 
 
-def may_lack(first: Told, last: Told) -> bool:
-    """Whether two ranks have parts, of which it is to be known whether they are all there is."""
-    if first.get("reason") or last.get("reason"):
+def may_lack(tellings: Mapping[int, Told], ranks: int) -> bool:
+    """Whether it is to be known if what these ranks have is all there is."""
+    told = [one for one in tellings.values() if not one.get("reason")]
+    ends = [tellings[0], tellings[ranks - 1]]
+    if any(one.get("reason") for one in ends):
         return False
-    if first.get("handed_out"):
+    if ends[0].get("handed_out"):
         return True
-    if not (first["ended"] and last["ended"]) or first.get("resampled"):
+    if any(not one["ended"] or one.get("resampled") for one in told):
         return False
-    return are_split(first, last) or first["by"] in ("", "mixed")
+    has_all = ends[0]["by"] == "place" and len({*ends[0]["keys"]}) == ends[0].get("length")
+    return not has_all or are_split_among(told)
+
+
+def are_split_among(told: Sequence[Told]) -> bool:
+    """Whether some of these ranks have other samples than others."""
+    first, *others = told
+    return any(
+        are_split(first, one) if one.get("draws") else is_other(first, one) for one in others
+    )
+
+
+def _are_one(told: Sequence[Told]) -> bool:
+    """Whether all ranks have the same samples; places alone may be alike in any data sets."""
+    first = told[0]
+    is_told = bool(first["keys"]) and (first["by"] != "place" or bool(first.get("draws")))
+    return is_told and not are_split_among(told)
+
+
+def may_leave(tellings: Mapping[int, Told], ranks: int) -> bool:
+    """Whether a rank more may have what none of these has: of names, and where all were made."""
+    told = [one for one in tellings.values() if not one.get("reason")]
+    if len(told) < ranks or told[0].get("handed_out"):
+        return False
+    if not _is_known(told) or not are_split_among(told):
+        return False
+    return {one.get("length") for one in told} != {len(_union(told))}
 
 
 def nobodys(
-    tellings: Mapping[int, Told], whole: Told, ranks: int, fewer: int
+    tellings: Mapping[int, Told],
+    whole: Told,
+    ranks: int,
+    fewer: int,
+    more: Told | None = None,
 ) -> OtherItems | str | None:
     """Say which items no rank has; None: each is of some rank; or why nobody knows.
 
@@ -44,11 +76,16 @@ def nobodys(
         whole: what rank 0 of fewer ranks tells of it.
         ranks: how many there are in the job.
         fewer: how many there are for the whole.
+        more: what the last rank of one more than there are in the job tells of it.
     """
+    by_sampler = _of_sampler(tellings, ranks)
+    if by_sampler is not None:
+        return by_sampler
     made_for = "one rank alone" if fewer == 1 else f"{fewer:,} ranks"
-    if whole.get("reason"):
-        return f"made for {made_for}: {whole['reason']}"
     told = [one for one in tellings.values() if not one.get("reason")]
+    is_one = not tellings[0].get("handed_out") and _are_one(told)
+    if whole.get("reason"):
+        return None if is_one else f"made for {made_for}: {whole['reason']}"
     if tellings[0].get("handed_out"):
         told, ranks, fewer = [tellings[0]], 1, 1
     there = _number(told, ranks)
@@ -56,11 +93,15 @@ def nobodys(
         return ""
     wanted = fewer * _count(whole)
     spare = max(_uneven(whole, ranks) + (fewer if fewer > 1 else 0), int(_LEAST * wanted))
+    if is_one:
+        return _alike("same", told, whole, spare) if whole["ended"] else None
     if wanted - there > spare:
-        return OtherItems("twice", wanted - there, wanted, ranks=fewer)
+        return OtherItems("twice" if there else "few", wanted - there, wanted, ranks=fewer)
     if not whole["ended"]:
         return _UNENDED.format(made_for)
-    return _alike(told, whole, spare) if len(told) == ranks and fewer == 1 else None
+    if len(told) < ranks or fewer > 1:
+        return None
+    return _alike("alike", told, whole, spare) or _beyond(told, more, spare)
 
 
 def _count(told: Told) -> int:
@@ -89,26 +130,70 @@ def _uneven(whole: Told, ranks: int) -> int:
     return ranks * size * (max(int(whole["workers"]), 1) if whole["is_stream"] else 1)
 
 
-def _alike(told: Sequence[Told], whole: Told, spare: int) -> OtherItems | None:
-    """Say what is of no rank where ranks have one part or another, and some the same.
-
-    Parts that have a few items in common were drawn, each by itself, and are no parts of a whole.
-    """
-    every = (*told, whole)
-    by, lengths = {one["by"] for one in every}, {one.get("length") for one in every}
-    is_known = by <= {*SURE} or (by == {"place"} and len(lengths) == 1)
-    if not is_known or any(_is_not_told(one) for one in every):
+def _alike(cause: str, told: Sequence[Told], whole: Told, spare: int) -> OtherItems | None:
+    """Say what is of no rank where ranks have one part or another, and some or all the same."""
+    if not _is_known((*told, whole), cause) or _have_some_in_common(told, spare):
         return None
-    parts: Collection[frozenset[int]] = {frozenset(one["keys"]) for one in told}
-    union: frozenset[int] = frozenset().union(*parts)
-    if sum(map(len, parts)) - len(union) > spare:
-        return None
-    left = {*whole["keys"]} - union
+    left = {*whole["keys"]} - _union(told)
     if len(left) <= spare:
         return None
-    pairs = zip(whole["keys"], whole["names"], strict=False)
-    name = next((name for key, name in pairs if key in left), "")
-    return OtherItems("alike", len(left), len({*whole["keys"]}), before=name)
+    if cause == "alike" and len({frozenset(one["keys"]) for one in told}) == len(told):
+        cause = "apart"
+    return OtherItems(cause, len(left), len({*whole["keys"]}), before=_name_of(left, whole))
+
+
+def _beyond(told: Sequence[Told], more: Told | None, spare: int) -> OtherItems | None:
+    """Say what a rank more than there are in the job would have, and none of these has."""
+    if more is None or more.get("reason") or not more.get("ended"):
+        return None
+    if not _is_known((*told, more)) or _have_some_in_common((*told, more), spare):
+        return None
+    here = _union(told)
+    left = {*more["keys"]} - here
+    if len(left) <= spare:
+        return None
+    return OtherItems("beyond", len(left), len(here) + len(left), before=_name_of(left, more))
+
+
+def _of_sampler(tellings: Mapping[int, Told], ranks: int) -> OtherItems | None:
+    """Say what a DistributedSampler leaves that divides among more ranks, or by other seeds."""
+    told = [one for _, one in sorted(tellings.items()) if not one.get("reason")]
+    replicas, number = told[0].get("replicas") or 0, told[0].get("divided") or 0
+    if not number or any(one.get("replicas") != replicas for one in told):
+        return None
+    if replicas == ranks:
+        before, now = str(told[0].get("seed")), str(told[-1].get("seed"))
+        return OtherItems("seed", 0, number, before, now) if before != now else None
+    there = _number(told, ranks)
+    if replicas < ranks or there is None or there >= number:
+        return None
+    return OtherItems("replicas", number - there, number, ranks=replicas)
+
+
+def _is_known(told: Sequence[Told], cause: str = "") -> bool:
+    """Whether each has told all its items, so that they can be held against those of others.
+
+    By whatever else tells them apart only where ranks are the same, and random numbers no matter.
+    """
+    by, lengths = {one["by"] for one in told}, {one.get("length") for one in told}
+    is_sure = by <= {*SURE} or (cause == "same" and len(by) == 1 and by != {"place"})
+    is_known = is_sure or (by == {"place"} and len(lengths) == 1)
+    return is_known and not any(_is_not_told(one) for one in told)
+
+
+def _union(told: Sequence[Told]) -> frozenset[int]:
+    return frozenset[int]().union(*(one["keys"] for one in told))
+
+
+def _have_some_in_common(told: Sequence[Told], spare: int) -> bool:
+    """Whether parts have a few items in common: those were drawn, and are no parts of a whole."""
+    parts: Collection[frozenset[int]] = {frozenset(one["keys"]) for one in told}
+    return sum(map(len, parts)) - len(_union(told)) > spare
+
+
+def _name_of(left: set[int], told: Told) -> str:
+    pairs = zip(told["keys"], told["names"], strict=False)
+    return next((name for key, name in pairs if key in left), "")
 
 
 def _is_not_told(told: Told) -> bool:

@@ -11,7 +11,7 @@ from preflight.settings.job import DataSettings, Job
 from preflight.settings.split import Said
 from preflight.targets.folders import is_shard
 from preflight.targets.targets import CacheFolder, Dataset, Loader, Remote
-from preflight.values import braces
+from preflight.targets.words import braces
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -51,7 +51,7 @@ def differences(first: Sequence[Moment], again: Sequence[Moment]) -> list[Differ
         found += _of_schedules((begun[0], resumed), saved[-1], first, again)
     found += _of_counts(first, again)
     if not any(one.is_fault for one in found):
-        found += _of_data(begun[0], later, resumed)
+        found += _of_data(begun[0], later, resumed, in_epoch=saved[-1].in_epoch)
     return found
 
 
@@ -178,12 +178,13 @@ def _of_schedules(
     for begun, at_save, owner in _pairs(start, saved, now):
         rates, number = owner.rates, saved.owners.index(at_save)
         expected = later.owners[number].rates if number < len(later.owners) else ()
-        has_moved = not _same(begun.rates, at_save.rates) and not _same(at_save.rates, expected)
-        if not has_moved or _same(rates, expected) or len(rates) != len(expected):
+        moves = not _same(at_save.rates, expected)
+        if not moves or _same(rates, expected) or len(rates) != len(expected):
             continue
         again_begun = start_again.owners[number : number + 1]
         counts_less = any(one.scheduled < at_save.scheduled for one in again_begun)
         is_as_at_first = now.steps == saved.steps and _same(rates, at_save.rates)
+        is_as_at_first &= not _same(begun.rates, at_save.rates)
         if counts_less or (not at_save.scheduled and is_as_at_first):
             place = _first_unlike(rates, expected)
             text = f"has a learning rate of {rates[place]:.3g} at its next save, "
@@ -251,9 +252,13 @@ def _stands_at(
     return Difference(what="step", text=text, is_fault=is_fault)
 
 
-def _of_data(first: Moment, later: Moment | None, resumed: Moment) -> Iterator[Difference]:
+def _of_data(
+    first: Moment, later: Moment | None, resumed: Moment, *, in_epoch: bool
+) -> Iterator[Difference]:
     if later is None or None in (first.batch, later.batch, resumed.batch):
         return
     if resumed.batch == first.batch != later.batch:
         text = "goes on with the batch that the run began with, and not with the next one"
-        yield Difference(what="data", text=text, is_fault=False)
+        if not in_epoch:
+            text = "begins its next epoch with the batch that the run began with"
+        yield Difference(what="data" if in_epoch else "order", text=text, is_fault=False)

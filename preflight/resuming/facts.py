@@ -41,7 +41,8 @@ class Difference(NamedTuple):
     """What is another after a resume than it was when it was saved."""
 
     what: str
-    """`optimizer`, `weights`, `average`, `rate`, `data` or `step`."""
+    """`optimizer`, `weights`, `average`, `rate`, `data`, `order` (of the data, of an epoch that is
+    whole) or `step`."""
 
     text: str
     """As a predicate of the resumed script."""

@@ -84,6 +84,9 @@ class Moment:
     """Of a save: whether the state of an optimizer was handed to it."""
 
     is_folder: bool = False
+    in_epoch: bool = True
+    """Of a save: whether the loop over a loader of training goes on behind it."""
+
     counts: Mapping[str, int] = field(default_factory=dict)
     """Of a save: what it says of how far training is, `{"epoch": 3}`."""
 

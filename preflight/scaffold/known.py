@@ -13,7 +13,7 @@ from preflight.targets.words.discover import discover
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Known:
+class NamedAlready:
     """Paths by the type of what they were named as."""
 
     paths: dict[type, frozenset[str]]
@@ -35,7 +35,7 @@ class Known:
         return isinstance(target, CacheFolder) and any(one.startswith(begin) for one in named)
 
 
-def known_of(job: Job, folder: str) -> Known:
+def known_of(job: Job, folder: str) -> NamedAlready:
     """Find what settings name; of those that name nothing, a run looks around."""
     found = discover((), job, folder).targets if job.names_targets else ()
     kinds = (Shard, Folder, CacheFolder, Source, Unlistable)
@@ -44,4 +44,4 @@ def known_of(job: Job, folder: str) -> Known:
         if isinstance(one, PathTarget) and not (isinstance(one, Source) and one.implied):
             kind = CacheFolder if isinstance(one, Missing) else type(one)
             paths.setdefault(kind, set()).add(os.path.realpath(one.path))
-    return Known(paths={kind: frozenset(those) for kind, those in paths.items()})
+    return NamedAlready(paths={kind: frozenset(those) for kind, those in paths.items()})

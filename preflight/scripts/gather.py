@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from preflight.batches.facts import CountedInScript
-from preflight.built.wanting import NETWORK
+from preflight.built.missing import NETWORK
 from preflight.findings.looks import Failed, Look
 from preflight.kinds.gather import Gather, Run
 from preflight.kinds.kind import Kind

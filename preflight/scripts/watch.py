@@ -70,6 +70,9 @@ class Watch:
     given: int = 0
     """Batches that loaders gave."""
 
+    in_epoch: bool = True
+    """Whether the loop over a loader of training goes on, as far as is seen of it."""
+
     left: bool = False
     """Whether we have left a loop of the script's early, and it has gone on behind that."""
 
@@ -237,18 +240,21 @@ class Watch:
         else:
             self.sign()
 
-    def set_mode(self, module: Any, *, evaluating: bool, at: Frame | None = None) -> None:
+    def set_mode(
+        self, module: Any, *, evaluating: bool, owned: bool = False, at: Frame | None = None
+    ) -> None:
         """Note that a model with parameters to train was set to evaluate, or to train.
 
         What lies between two such lines of the script itself is an evaluation, also without a
-        loader; `at` is the first of them.
+        loader; `at` is the first of them. Before the first step it is one of a model that is owned
+        by an optimizer by then: others are set so as they are made, or for good.
         """
         known = None if self._evaluates is None else self._evaluates()
         if not evaluating and self._begun is not None and known is module:
             self.evaluates(self._begun)
         self._begun = at if evaluating else None
         self._evaluates = weakref.ref(module) if evaluating else None
-        if self._at != SETUP:
+        if self._at != SETUP or (owned and self._begun is not None):
             self.goes_on(evaluating=evaluating)
 
     def evaluates(self, at: Frame | None) -> None:

@@ -29,7 +29,7 @@ from preflight.secrets.hiding import Secrets
 from preflight.session.counts import Counts
 from preflight.session.progress import Account, Watch
 from preflight.settings.job import Job
-from preflight.settings.told import told_of
+from preflight.settings.to_child import told_of
 from preflight.targets.facts import Absent
 from preflight.targets.targets import Missing
 
@@ -48,16 +48,16 @@ class Looks:
     checks: Mapping[str, Check]
     watch: Watch
     select: tuple[str, ...] = ()
-    """Words by which checks were selected; those that are always asked may be among them."""
+    """The words of `--select`."""
 
     hide: Secrets = field(default_factory=Secrets)
-    """What nothing may hold that is kept."""
+    """The secrets, which are taken out of all that is kept."""
 
     steps: dict[str, float] = field(default_factory=dict)
     """Seconds that single steps took, such as `import torch`."""
 
     counts: Counts = field(default_factory=Counts)
-    """What was counted of each target that was asked about."""
+    """What was counted of each target, for the page."""
 
     memory: Memory = field(init=False)
     """What earlier runs have seen."""
@@ -69,13 +69,13 @@ class Looks:
     """The facts of this machine."""
 
     not_judged: tuple[str, ...] = ()
-    """Comparisons that nobody was asked to make."""
+    """Comparisons that were not asked for."""
 
     remarks: tuple[str, ...] = ()
     """What a reader of the report must know besides, a sentence each."""
 
     told_to: str | None = None
-    """Who tells all of this run in a report of its own."""
+    """The rank whose report covers this run too."""
 
     found: list[Finding] = field(default_factory=list)
     """By checks, up to now."""
@@ -84,10 +84,10 @@ class Looks:
     """What could not be looked at, up to now."""
 
     name: str = field(default_factory=lambda: os.urandom(8).hex())
-    """Tells the run from others to whoever writes for it."""
+    """A name of this run alone, for files that its processes write."""
 
     _traces: set[str] = field(default_factory=set)
-    """Of failures of our own, which are written to stderr once each."""
+    """Tracebacks of failures of our own that were written to stderr: each is written once."""
 
     _gathers: dict[Kind, Gather] = field(default_factory=dict)
     _account: Account = field(init=False)
@@ -108,7 +108,7 @@ class Looks:
     def of(self, named: Sequence[Target], apart: Sequence[Target]) -> Generator[Look, None, None]:
         """Give each look as it comes, and end every process when closed.
 
-        What was named may be missing, and is cleared of that where it is there.
+        A target that was named and is there is `Cleared`: it is not missing.
         """
         targets = (*named, *apart)
         run = Run(
@@ -167,7 +167,7 @@ class Looks:
     # --- targets
 
     def _add(self, target: Target) -> Iterator[Look]:
-        """Take in a target for each of its rows, where somebody wants to know of it."""
+        """Hand a target to the gather of each of its rows, where a check wants its facts."""
         rows = kinds_of(type(target))
         if not any(row.always for row in rows):
             if self._wanted.isdisjoint(gives(type(target))) and not self._is_needed(target):
@@ -182,14 +182,14 @@ class Looks:
                 return
 
     def _is_needed(self, target: Target) -> bool:
-        """Whether what is wanted of others cannot be said without it."""
+        """Whether facts of another kind that a check wants cannot be made without it."""
         gathers = self._gathers.values()
         return any(
             one.needs(target) for one in gathers if not self._wanted.isdisjoint(one.kind.facts)
         )
 
     def _tell(self, target: Target, facts: Any) -> None:
-        """Count what was seen, and pass it on to whoever puts things together."""
+        """Count what was seen, and pass it on to every gather."""
         row = kind_of_facts(type(facts))
         self.counts.take(target, facts, row)
         if row is not None and row.machine:

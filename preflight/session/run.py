@@ -11,7 +11,7 @@ import sys
 import time
 from collections.abc import Collection, Iterable, Mapping
 from datetime import date, datetime, timezone
-from typing import Any
+from typing import Any, NamedTuple
 
 from preflight.findings import gate, registry
 from preflight.findings.check import Check
@@ -32,7 +32,7 @@ from preflight.session.progress import Progress, Watch
 from preflight.settings.job import Job
 from preflight.settings.merge import make_job
 from preflight.settings.nearest import Nearest, nearest
-from preflight.targets.words.discover import discover
+from preflight.targets.words.discover import Discovered, discover
 from preflight.targets.words.named_code import said_of_settings
 from preflight.values.names import name_of
 from preflight.values.state_folder import make_state, write_whole
@@ -47,6 +47,18 @@ class UsageError(ValueError):
 
 def nobody_watches(_: Progress | Finding) -> None:
     """Let it pass."""
+
+
+class _Understood(NamedTuple):
+    """What a run was asked for, before anything is looked at."""
+
+    job: Job
+    checks: Mapping[str, Check]
+    """Those that are selected, by their ids."""
+
+    found: Discovered
+    baseline: Mapping[str, str]
+    """Findings that are accepted: the check of each, by its fingerprint."""
 
 
 def run(
@@ -83,24 +95,10 @@ def run(
         if config and no_config:
             raise UsageError("--config and --no-config exclude each other")
         settings = Nearest() if no_config else Nearest(config) if config else nearest(here)
-        job = make_job(
-            folder=here,
-            file=settings.file,
-            search=False,
-            flags=flags,
-            environ=os.environ,
-            plugins=[check_id.partition("/")[0] for check_id in every if "/" in check_id],
-        )
-        job = placed(job, here)
-        checks = registry.chosen(every, select=select, ignore=ignore)
-        for word in (*job.gate.require, *job.gate.may_skip, *(one.check for one in job.ignore)):
-            registry.matching(word, every)
-        found = discover(words, job, here)
-        baseline: Mapping[str, str] = {}
-        if job.gate.baseline is not None:
-            baseline = gate.read_baseline(os.path.join(job.root, job.gate.baseline))
+        asked = _understood(words, every, here, settings.file, flags, select, ignore)
     except (ValueError, LookupError) as error:
         raise UsageError(str(error)) from error
+    job, checks, found = asked.job, asked.checks, asked.found
     command = command or shlex.join(["preflight", "run", *words])
     hide = secrets_of(job, command)
     for line in () if config else said_of_settings(job, settings, found, typed=bool(words)):
@@ -125,7 +123,7 @@ def run(
         job,
         checks,
         judged,
-        baseline=baseline,
+        baseline=asked.baseline,
         unearned=(
             *unasked(every, checks, job),
             *(() if select else unearned(coverage, found, judged, words=bool(words))),
@@ -152,7 +150,7 @@ def run(
                 job,
                 judged.outcomes,
                 judged.findings,
-                baseline,
+                asked.baseline,
                 more=judged.more,
                 whole=complete and not (words or select or ignore),
                 today=today(),
@@ -164,6 +162,40 @@ def run(
         told_to=looking.told_to,
     )
     return _leave_behind(report, job, hide, told=looking.memory.ledger.homeless)
+
+
+def _understood(
+    words: tuple[str, ...],
+    every: Mapping[str, Check],
+    here: str,
+    file: str | None,
+    flags: Mapping[str, Any],
+    select: tuple[str, ...],
+    ignore: tuple[str, ...],
+) -> _Understood:
+    """Read settings, ids of checks and words.
+
+    Raises:
+        ValueError: one of them is not valid.
+        LookupError: no check has such an id.
+    """
+    job = make_job(
+        folder=here,
+        file=file,
+        search=False,
+        flags=flags,
+        environ=os.environ,
+        plugins=[check_id.partition("/")[0] for check_id in every if "/" in check_id],
+    )
+    job = placed(job, here)
+    checks = registry.chosen(every, select=select, ignore=ignore)
+    for word in (*job.gate.require, *job.gate.may_skip, *(one.check for one in job.ignore)):
+        registry.matching(word, every)
+    found = discover(words, job, here)
+    baseline: Mapping[str, str] = {}
+    if job.gate.baseline is not None:
+        baseline = gate.read_baseline(os.path.join(job.root, job.gate.baseline))
+    return _Understood(job, checks, found, baseline)
 
 
 def _tell_hidden(watch: Watch, hide: Secrets, news: Progress | Finding) -> None:

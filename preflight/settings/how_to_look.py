@@ -10,7 +10,7 @@ Depth = Literal["index", "bytes", "decode"]
 Device = Literal["cpu"]
 
 
-class Table:
+class SettingsTable:
     """Read from a settings file by pydantic; an unknown key is told, and not passed over."""
 
     __slots__ = ()
@@ -18,7 +18,7 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Look(Table):
+class Look(SettingsTable):
     """How hard to look."""
 
     timeout: float = 120.0
@@ -83,7 +83,7 @@ class Look(Table):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Gate(Table):
+class Gate(SettingsTable):
     """What makes a GO of findings."""
 
     fail_on: FailOn = "error"
@@ -101,7 +101,7 @@ class Gate(Table):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ignore(Table):
+class Ignore(SettingsTable):
     """Findings that somebody decided to live with, and why."""
 
     check: str

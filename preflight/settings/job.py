@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from preflight.settings.how_to_look import Gate, Ignore, Look, Table
+from preflight.settings.how_to_look import Gate, Ignore, Look, SettingsTable
 
 StartMethod = Literal["fork", "spawn", "forkserver"]
 Captions = Literal["auto", "textfile", "filename", "prompt", "json", "table", "none"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Launch(Table):
+class Launch(SettingsTable):
     """How the job is started, and what it needs to start."""
 
     nodes: int = 1
@@ -50,7 +50,7 @@ class Launch(Table):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DataSettings(Table):
+class DataSettings(SettingsTable):
     """One data set: a folder of images, or shards."""
 
     name: str | None = None
@@ -64,8 +64,8 @@ class DataSettings(Table):
 
     captions: Captions = "auto"
     """Where captions are. `auto`: what most images have; `textfile`: a text of the same stem;
-    `json`: a `.json` of the same stem, or metadata.jsonl; `table`: metadata.jsonl; `filename`,
-    `prompt` and `none`: beside no image."""
+    `json`: a `.json` of the same stem, or a table; `table`: metadata.jsonl or metadata.csv;
+    `filename`, `prompt` and `none`: beside no image."""
 
     caption_extension: str | None = None
     """Of the texts with captions, such as `.txt`, which each image then needs; where it is not
@@ -101,7 +101,7 @@ class DataSettings(Table):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CacheSettings(Table):
+class CacheSettings(SettingsTable):
     """One folder of cached embeddings or latents."""
 
     path: str
@@ -140,7 +140,7 @@ class CacheSettings(Table):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Factory(Table):
+class Factory(SettingsTable):
     """How a loader or a model is made: `module:name` or `file.py:name`, and with what."""
 
     call: str
@@ -175,7 +175,7 @@ class Factory(Table):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SourceSettings(Table):
+class SourceSettings(SettingsTable):
     """Python sources of the job, which are read and never run."""
 
     path: str
@@ -183,7 +183,7 @@ class SourceSettings(Table):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ScriptSettings(Table):
+class ScriptSettings(SettingsTable):
     """A training script, which a run with these settings runs in short."""
 
     run: str
@@ -194,7 +194,7 @@ class ScriptSettings(Table):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Job(Table):
+class Job(SettingsTable):
     """The settings as understood."""
 
     name: str | None = None

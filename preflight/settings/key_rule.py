@@ -82,11 +82,6 @@ def _apart(rule: KeyRule) -> int:
     return 1 if "name" in rule.needs else 0
 
 
-def is_function(text: str) -> bool:
-    """Whether a rule is a function of the user's: `module:key`, `file.py:key`."""
-    return parse_spec(text) is not None
-
-
 def mistake_in(text: str) -> str | None:
     """Say what is wrong with a rule of the settings; None where nothing is."""
     spec = parse_spec(text)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from preflight.settings.job import Job
-from preflight.settings.meaning import mistaken, short
+from preflight.settings.meaningless import mistaken, short
 from preflight.settings.nearest import nearest
 from preflight.settings.options import OPTIONS, Option
 from preflight.settings.toml_file import SettingsError, read_file, unknown_key

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from preflight.values.code_name import parse_spec
+from preflight.values.code_name import is_code_name, parse_spec
 from preflight.values.names import nearest
 
 WORDS = (
@@ -44,14 +44,9 @@ def _plain(word: str) -> str:
     return alike.get(word.replace("_", "-").lower(), word)
 
 
-def is_function(word: str) -> bool:
-    """Whether it is a function of the user's: `module:split`."""
-    return parse_spec(word) is not None
-
-
 def runs_code(steps: Steps) -> bool:
     """Whether something has to be imported for it by the job's interpreter."""
-    return any(is_function(word) or word in INSTALLED for step in steps for word in step)
+    return any(is_code_name(word) or word in INSTALLED for step in steps for word in step)
 
 
 def mistake_in(said: Said) -> str | None:

@@ -16,9 +16,9 @@ from preflight.kinds.gather import Gather, Run
 from preflight.kinds.kind import Kind
 from preflight.kinds.question import Question
 from preflight.kinds.target import Target
-from preflight.pairing.rules import PLAIN, is_image_suffix
+from preflight.pairing.rules import PLAIN, extension_of, is_image_suffix
 from preflight.pipelines.facts import Reads
-from preflight.pipelines.fates import deciding, extension_of, lacking, taken, use_of
+from preflight.pipelines.fates import deciding, lacking, taken, use_of
 from preflight.shards.facts import ShardFacts
 from preflight.shards.unfinished import Beside, unfinished
 from preflight.targets.sampled import DrawnSamples

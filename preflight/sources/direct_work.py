@@ -12,10 +12,10 @@ from preflight.sources.work_names import (
     is_loader_name,
     short_name,
 )
-from preflight.syntax.modules import Modules
+from preflight.syntax.imports.modules import Modules
 from preflight.syntax.running import Ran, last_name
-from preflight.syntax.scopes import Function, NameScope, Own
-from preflight.syntax.surroundings import called
+from preflight.syntax.scopes import NameScope, Own
+from preflight.syntax.surroundings import Function, called
 
 # They give what they are handed, piece by piece.
 _WRAPPERS = frozenset(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from preflight.objects.facts import ModelCopy
-from preflight.pipelines.facts import Reads
+from preflight.pipelines.facts import Reads, ReadsClasses
 from preflight.sources.flaws.facts import BatchLoop, Flaws, Returned
 
 
@@ -150,6 +150,7 @@ class SourceFile(NamedTuple):
     opens: bool = False
     """Whether a pipeline of webdataset is written out in it, with its shards."""
 
+    class_folders: tuple[ReadsClasses, ...] = ()
     is_script: bool | None = False
     """Whether it does something only where it is started; None: by its name, it has no guard."""
 
@@ -161,7 +162,7 @@ class Mention(NamedTuple):
     stands: Standing
 
 
-class Place(NamedTuple):
+class ArgumentPlace(NamedTuple):
     """A place among the arguments of an own function or class."""
 
     function: str
@@ -180,10 +181,10 @@ class Mentions(NamedTuple):
     """What a name is given, as code: `("distributed", "False")`."""
 
     calls: tuple[Mention, ...] = ()
-    takes: tuple[Place, ...] = ()
+    takes: tuple[ArgumentPlace, ...] = ()
     """Parameters of that name, which calls may give something without saying it."""
 
-    handed: tuple[Place, ...] = ()
+    handed: tuple[ArgumentPlace, ...] = ()
     """What calls give so."""
 
     imports: tuple[str, ...] = ()
@@ -256,6 +257,9 @@ class SourceFacts:
     pipelines: tuple[Reads, ...] = ()
     """The pipelines of webdataset that are written out in a script or in what it imports; of a
     folder, in those of its scripts, where any says which shards it opens."""
+
+    class_folders: tuple[ReadsClasses, ...] = ()
+    """Where folders are read of which each folder is a class, of all files."""
 
     perhaps_resampled: str | None = None
     """Where an expression decides whether they are (`resampled=args.resampled`)."""

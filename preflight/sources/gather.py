@@ -19,10 +19,10 @@ from preflight.kinds.rooms import facts_of
 from preflight.ledger.recall import facts_in
 from preflight.ledger.rows import Remembered
 from preflight.ledger.store import mark_of
+from preflight.sources.all_sources import JobSources
 from preflight.sources.facts import SourceFacts, SourceFile
 from preflight.sources.kind import EACH, NAMES, SECONDS
 from preflight.sources.mentions import wanted_for
-from preflight.sources.whole import JobSources
 from preflight.syntax.listing import MOST_FILES, python_files, sources_among
 from preflight.targets.targets import Built, Source
 from preflight.values.names import counted, first_of, name_of

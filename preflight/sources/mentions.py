@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from preflight.sources.environment_reads import standing
-from preflight.sources.facts import EnvironmentRead, Mention, Mentions, Place, ReadAt
+from preflight.sources.facts import ArgumentPlace, EnvironmentRead, Mention, Mentions, ReadAt
 from preflight.sources.given_values import OPTIONS, given_by
 from preflight.sources.work_names import TRAINS
 from preflight.syntax.outcomes import names_asked
@@ -120,8 +120,8 @@ def mentions_in(parsed: Parsed, file: str, wanted: Wanted) -> Mentions:
     """Say what a file gives to flags, where it calls functions, and which modules it imports."""
     given: dict[tuple[str, str], None] = {}
     calls: dict[Mention, None] = {}
-    takes: dict[Place, None] = {}
-    handed: dict[Place, None] = {}
+    takes: dict[ArgumentPlace, None] = {}
+    handed: dict[ArgumentPlace, None] = {}
     owners: dict[int, str] = {}
     places = parsed.lines_of(wanted.words)
     for node, around in walk(parsed.tree, places):
@@ -209,24 +209,24 @@ def _default_of(value: ast.expr) -> ast.expr | None:
     return said.get("default", value.args[0] if value.args else None)
 
 
-def _takes(node: ast.AST, owner: str | None) -> Iterator[Place]:
+def _takes(node: ast.AST, owner: str | None) -> Iterator[ArgumentPlace]:
     """Give the parameters of a function by their places in a call of it, or of its class."""
     if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
         return
     every = [one.arg for one in (*node.args.posonlyargs, *node.args.args)]
     name = owner if node.name == "__init__" and owner else node.name
     for number, one in enumerate(every[every[:1] in (["self"], ["cls"]) :]):
-        yield Place(name, number, one)
+        yield ArgumentPlace(name, number, one)
 
 
-def _handed(call: ast.Call) -> Iterator[Place]:
+def _handed(call: ast.Call) -> Iterator[ArgumentPlace]:
     for number, one in enumerate(call.args):
         if isinstance(one, ast.Starred):
             # What follows may be in any of the next places.
             later = range(number, _MOST_PLACES)
-            yield from (Place(called(call), place, ANYTHING) for place in later)
+            yield from (ArgumentPlace(called(call), place, ANYTHING) for place in later)
             return
-        yield Place(called(call), number, _text_of(one))
+        yield ArgumentPlace(called(call), number, _text_of(one))
 
 
 def _option(call: ast.Call) -> Iterator[tuple[str, ast.expr | None]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from preflight.pipelines.class_folders import class_folders_in
 from preflight.pipelines.facts import RESAMPLED
 from preflight.pipelines.written import written_in
 from preflight.sources.environment_reads import environment_reads
@@ -48,13 +49,14 @@ class Words(NamedTuple):
     environment: bool
     loaders: bool = False
     shards: bool = False
+    classes: bool = False
     flaws: Signs = Signs()
     loops: bool = False
 
     @property
     def any(self) -> bool:
         """Whether it has to be parsed."""
-        return self.environment or self.loaders or self.shards or self.loops or any(self.flaws)
+        return any((*self[:4], self.loops, *self.flaws))
 
 
 def speaks_of_environment(content: bytes) -> bool:
@@ -69,6 +71,7 @@ def words_in(content: bytes, name: str, *, loops: bool = True) -> Words:
         environment=speaks_of_environment(content),
         loaders=any(word in content for word in _LOADERS),
         shards=any(word in content for word in _SHARDS),
+        classes=b"ImageFolder" in content and not is_test(name),
         flaws=Signs() if is_test(name) else signs_in(content),
         loops=loops and may_loop(content),
     )
@@ -112,5 +115,6 @@ def of_parsed(parsed: Parsed, name: str, words: Words) -> SourceFile:
         draws=draws_in(parsed.tree) if words.shards else Draws(),
         flaws=flaws_in(parsed, every, name, words.flaws),
         loops=tuple(batch_loops(every, name)) if words.loops else (),
+        class_folders=class_folders_in(parsed, name) if words.classes else (),
         opens=words.shards and any(one.shards for one in written_in(parsed, name)),
     )

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from preflight.kinds.asked import Asked
 from preflight.pipelines.written import written_in
+from preflight.sources.all_sources import JobSources
 from preflight.sources.facts import (
     ComesTo,
     EnvironmentRead,
@@ -22,20 +23,19 @@ from preflight.sources.flaws.tuples import returned_in
 from preflight.sources.mentions import Wanted, wanted_for
 from preflight.sources.one_file import Words, look_into, of_parsed, speaks_of_environment, words_in
 from preflight.sources.search import (
-    Text,
+    SearchedText,
     importers,
     pipelines_of,
     search,
     written_on_the_way,
 )
 from preflight.sources.unguarded import unguarded_file
-from preflight.sources.whole import JobSources
 from preflight.syntax.config_files import given_by_configs
 from preflight.syntax.copies import Code, copier_of
+from preflight.syntax.imports.needed_modules import on_the_way
+from preflight.syntax.imports.reached import unnamed
 from preflight.syntax.listing import MOST_FILES, content_of, is_test, python_files
-from preflight.syntax.on_the_way import on_the_way
 from preflight.syntax.parsing import UnparsableError, parse
-from preflight.syntax.reached import unnamed
 from preflight.targets.targets import Source
 from preflight.values.names import name_of
 from preflight.values.wire import from_wire
@@ -59,14 +59,16 @@ def look_into_files(asked: Asked) -> Iterator[SourceFile]:
 
 def look_for_names(asked: Asked) -> Iterator[ComesTo | Mentions | Opens]:
     """Look in all files of a folder for what decides whether reads, and shards, are come to."""
-    texts = [Text(name=name_of(path, asked.root), path=path) for path in asked.wire["paths"]]
+    texts = [
+        SearchedText(name=name_of(path, asked.root), path=path) for path in asked.wire["paths"]
+    ]
     wanted = Wanted(*map(frozenset, asked.wire["wanted"]))
     yield from _deciding(texts, wanted, asked.root, asked.alive)
     pipelines = tuple(pipelines_of(texts, asked.wire["holders"], asked.root, asked.alive))
     if pipelines:
         yield Opens(pipelines=pipelines)
     yield from _returned(
-        Text(name=name_of(path, asked.root), path=path) for path in asked.wire["returns"]
+        SearchedText(name=name_of(path, asked.root), path=path) for path in asked.wire["returns"]
     )
     yield from importers(texts, asked.wire["perhaps"], asked.alive)
     yield from _come_to(asked.wire["starts"], asked.root, os.environ, asked.alive)
@@ -85,7 +87,7 @@ def _come_to(
             continue  # the look at the file itself has said why
         name = way.modules[0].file
         own = JobSources(name, environment, is_folder=False, lazy=way.lazy, started=way.started)
-        each = [Text(name=one.file, code=one.parsed) for one in way.modules]
+        each = [SearchedText(name=one.file, code=one.parsed) for one in way.modules]
         for one in each:
             alive()
             words = Words(environment=speaks_of_environment(one.content()))
@@ -97,7 +99,7 @@ def _come_to(
 
 
 def _given_on_the_way(
-    each: Sequence[Text],
+    each: Sequence[SearchedText],
     path: str,
     root: str,
     flags: Sequence[EnvironmentRead],
@@ -112,7 +114,7 @@ def _given_on_the_way(
 
 
 def _deciding(
-    texts: Sequence[Text], wanted: Wanted, root: str, alive: Callable[[], None]
+    texts: Sequence[SearchedText], wanted: Wanted, root: str, alive: Callable[[], None]
 ) -> Iterator[Mentions]:
     """Say what sources, and config files that they name, give to flags."""
     if not any(wanted):
@@ -132,7 +134,7 @@ def _deciding(
                 yield Mentions(file=file, given=given)
 
 
-def _returned(texts: Iterable[Text]) -> Iterator[Mentions]:
+def _returned(texts: Iterable[SearchedText]) -> Iterator[Mentions]:
     """Say which functions of some files return one tuple; of those that can be parsed."""
     for one in texts:
         try:
@@ -175,11 +177,13 @@ def _read_script(
         told = str(error.line or ""), str(error)
         own.files[name] = SourceFile(file=name, unreadable=told)
         return own.facts()
-    each = [Text(name=name, code=parsed)]
+    each = [SearchedText(name=name, code=parsed)]
     if not source.implied:  # a module that makes a loader is no script that is started
         way = on_the_way(path, root, alive)
         own.lazy, own.started = way.lazy, way.started
-        each += [Text(name=one.file, code=one.parsed) for one in way.modules if one.file != name]
+        each += [
+            SearchedText(name=one.file, code=one.parsed) for one in way.modules if one.file != name
+        ]
         own.count = len(each)
         code = [Code(one.name, one.parsed()) for one in each]
         own.model_copy = copier_of(code, entry=name)
@@ -212,7 +216,7 @@ def _read_folder(
         found = look_into(file, name_of(file, root))
         if found is not None:
             own.files[found.file] = found
-    texts = [Text(name=name_of(file, root), path=file) for file in files]
+    texts = [SearchedText(name=name_of(file, root), path=file) for file in files]
     own.names = [one.name for one in texts]
     called = own.looped_over()
     own.take(_returned(one for one in texts if one.name in called))

@@ -24,10 +24,10 @@ from preflight.sources.mentions import (
     stem_of,
 )
 from preflight.sources.work_names import TRAINS
+from preflight.syntax.imports.needed_modules import NeededModules, on_the_way
+from preflight.syntax.imports.reached import reached
 from preflight.syntax.listing import content_of, is_test
-from preflight.syntax.on_the_way import OnTheWay, on_the_way
 from preflight.syntax.parsing import Parsed, UnparsableError, parse
-from preflight.syntax.reached import reached
 
 # How often what a name is given may ask others that have to be looked for.
 _ROUNDS = 3
@@ -43,7 +43,7 @@ _IMPORT = re.compile(rb"^[ \t]*(?:from|import)[ \t][^\n]*(?:\([^)]*\))?", re.MUL
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Text:
+class SearchedText:
     """A source that can be searched, and parsed where that finds something."""
 
     name: str
@@ -63,7 +63,7 @@ class Text:
 
 
 def search(
-    texts: Sequence[Text], wanted: Wanted, alive: Callable[[], None] = lambda: None
+    texts: Sequence[SearchedText], wanted: Wanted, alive: Callable[[], None] = lambda: None
 ) -> Iterator[Mentions]:
     """Give what sources say of names, and of those that these ask; one that cannot be read nothing.
 
@@ -101,7 +101,7 @@ def search(
 
 
 def _uncalled(
-    texts: Iterable[Text], functions: Iterable[str], alive: Callable[[], None]
+    texts: Iterable[SearchedText], functions: Iterable[str], alive: Callable[[], None]
 ) -> Iterator[str]:
     """Name functions whose names stand in no source but where each is defined, once.
 
@@ -131,8 +131,8 @@ def _uncalled(
 
 
 def _holding(
-    texts: Sequence[Text], wanted: Wanted, alive: Callable[[], None]
-) -> dict[str, list[Text]]:
+    texts: Sequence[SearchedText], wanted: Wanted, alive: Callable[[], None]
+) -> dict[str, list[SearchedText]]:
     """Give the sources in which each name stands, in order."""
     words = {
         name: [
@@ -140,7 +140,7 @@ def _holding(
         ]
         for name in wanted.names
     }
-    holding: dict[str, list[Text]] = {name: [] for name in words}
+    holding: dict[str, list[SearchedText]] = {name: [] for name in words}
     for text in texts:
         alive()
         try:
@@ -153,10 +153,12 @@ def _holding(
     return holding
 
 
-def _few(wanted: Wanted, holding: dict[str, list[Text]], most: int) -> tuple[Wanted, list[Text]]:
+def _few(
+    wanted: Wanted, holding: dict[str, list[SearchedText]], most: int
+) -> tuple[Wanted, list[SearchedText]]:
     """Choose the rarest names, whose files are no more than so many, and give these files."""
     chosen: list[str] = []
-    those: dict[Text, None] = {}
+    those: dict[SearchedText, None] = {}
     for name in sorted(holding, key=lambda name: (len(holding[name]), name)):
         more = those | dict.fromkeys(holding[name])
         if len(more) > most:
@@ -167,7 +169,7 @@ def _few(wanted: Wanted, holding: dict[str, list[Text]], most: int) -> tuple[Wan
 
 
 def importers(
-    texts: Iterable[Text], files: Iterable[str], alive: Callable[[], None]
+    texts: Iterable[SearchedText], files: Iterable[str], alive: Callable[[], None]
 ) -> Iterator[Mentions]:
     """Give what imports a file that has one of these names, as far as that can be told."""
     stems = frozenset(stem_of(one).rpartition("/")[2] for one in files)
@@ -183,7 +185,7 @@ def importers(
 
 
 def pipelines_of(
-    texts: Sequence[Text], holders: Iterable[str], root: str, alive: Callable[[], None]
+    texts: Sequence[SearchedText], holders: Iterable[str], root: str, alive: Callable[[], None]
 ) -> Iterator[Reads]:
     """Give the pipelines that the scripts of a folder come to, each once.
 
@@ -209,7 +211,7 @@ def pipelines_of(
 
 
 def written_on_the_way(
-    each: Sequence[tuple[str, Parsed]], entry: str, way: OnTheWay
+    each: Sequence[tuple[str, Parsed]], entry: str, way: NeededModules
 ) -> Iterator[Reads]:
     """Give the pipelines of a script and its modules, and say whether every run comes to them."""
     written = [reads for name, parsed in each for reads in written_in(parsed, name)]
@@ -222,7 +224,7 @@ def written_on_the_way(
         yield replace(one, sure=run.is_come_to(at.file or "", at.line or 0))
 
 
-def _scripts(texts: Sequence[Text], holders: Iterable[str]) -> list[Text]:
+def _scripts(texts: Sequence[SearchedText], holders: Iterable[str]) -> list[SearchedText]:
     """Give the files that are started and lead to those, as far as names and imports tell.
 
     That is `train.py` and the like, or any that nobody imports where there is none of these.
@@ -246,7 +248,7 @@ def _trains(name: str) -> bool:
     return TRAINS.match(stem_of(name).rpartition("/")[2]) is not None
 
 
-def _imports(text: Text) -> bytes:
+def _imports(text: SearchedText) -> bytes:
     """Give the lines of a source that import something."""
     try:
         return b"\n".join(_IMPORT.findall(text.content()))

@@ -9,10 +9,9 @@ from typing import NamedTuple
 
 from preflight.sources.direct_work import DirectWork
 from preflight.sources.work_names import DATA, PREPARES, TRAINS, is_running_name, short_name
-from preflight.syntax.modules import Modules
+from preflight.syntax.imports.modules import Modules
 from preflight.syntax.running import Ran, expressions, last_name, text_of
 from preflight.syntax.scopes import (
-    Function,
     Module,
     NameScope,
     Own,
@@ -23,7 +22,7 @@ from preflight.syntax.scopes import (
     statements_of,
     takes_mode,
 )
-from preflight.syntax.surroundings import called
+from preflight.syntax.surroundings import Function, called
 
 # They ask a generator for its values.
 _ASKS = frozenset({"next", "list", "tuple", "set", "dict", "sum", "max", "min", "sorted", "deque"})

@@ -51,9 +51,6 @@ class Tried(NamedTuple):
     renamed: ReadBack = ReadBack()
     """Of a file that each writer wrote under a name of its own, and renamed over the old one."""
 
-    overwritten: ReadBack = ReadBack()
-    """Of one that was written in place: torn on every file system."""
-
     created: int = 0
     """Files that all writers tried to create at the same time, each as the only one (O_EXCL)."""
 

@@ -10,12 +10,12 @@ from typing import Any
 from preflight.storage.crew import Crew
 from preflight.storage.facts import Locks, ReadBack, Tried
 from preflight.storage.layer import Files
-from preflight.storage.racing import COUNTER, SIZE
+from preflight.storage.probe_process import COUNTER, SIZE
 
 WRITERS = 3
 
 # Seconds that a trial takes, and files that all create at once, so many seconds apart.
-_RENAMED, _OVERWRITTEN, _LOCKED = 0.5, 0.2, 0.25
+_RENAMED, _LOCKED = 0.5, 0.25
 _CREATED, _APART = 40, 0.004
 
 # How long processes may take to start, and then to answer after a trial is over, in seconds: far
@@ -44,7 +44,7 @@ def try_out(folder: str, files: Files, layer: str, alive: Callable[[], object]) 
         {"folder": folder, "layer": layer, "number": number, "reads": number == WRITERS}
         for number in range(WRITERS + 1)
     ]
-    with Crew("preflight.storage.racing", told, alive, options=("-I", "-S")) as crew:
+    with Crew("preflight.storage.probe_process", told, alive, options=("-I", "-S")) as crew:
         if None in crew.answers(_START):
             return Tried(folds_case=folds, late="processes of ours did not start")
         trial = _Trial(folder, files, crew)
@@ -56,8 +56,7 @@ def try_out(folder: str, files: Files, layer: str, alive: Callable[[], object]) 
             created_twice=twice,
             flock=flock,
             fcntl=fcntl,
-            renamed=trial.write("renamed", _RENAMED, renames=True),
-            overwritten=trial.write("overwritten", _OVERWRITTEN, renames=False),
+            renamed=trial.rename("renamed"),
             folds_case=folds,
             late=trial.late,
         )
@@ -120,11 +119,10 @@ class _Trial:
         said_by_system = refused[0] if refused else ""
         return Locks(turns=turns, lost=max(0, turns - counted), said=said_by_system)
 
-    def write(self, target: str, seconds: float, *, renames: bool) -> ReadBack:
-        """Have a file written by some and read by one."""
+    def rename(self, target: str) -> ReadBack:
+        """Have a file renamed over by some and read by one."""
         self._files.write(os.path.join(self._folder, target), b"A" * SIZE)
-        what = "renames" if renames else "writes"
-        said = self._ask("write", seconds, what, target=target, renames=renames)
+        said = self._ask("rename", _RENAMED, "renames", target=target)
         if not self._unless_refused(said):
             return ReadBack()
         *writers, reader = said

@@ -66,7 +66,9 @@ def try_writer(
     ]
     with (
         scratch(_place(told["path"]), Files(), MARK) as folder,
-        Crew("preflight.storage.saving", crew_told, alive, environments=[*ranks, {}]) as crew,
+        Crew(
+            "preflight.storage.trial_process", crew_told, alive, environments=[*ranks, {}]
+        ) as crew,
     ):
         trial = _Trial(told, folder, crew, patience)
         with step(f"import {spec.home}"):

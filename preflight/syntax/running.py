@@ -188,9 +188,19 @@ def last_name(node: ast.AST) -> str:
     return node.attr if isinstance(node, ast.Attribute) else ""
 
 
+def called_in(node: ast.AST) -> set[str]:
+    """Give the last words of the names that are called in it."""
+    return {last_name(one.func) for one in ast.walk(node) if isinstance(one, ast.Call)}
+
+
 def text_of(node: ast.AST | None) -> str | None:
     """Give the text that an expression is, where it is written out."""
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
+
+
+def is_none(node: ast.expr) -> bool:
+    """Whether an expression is `None`, written out."""
+    return isinstance(node, ast.Constant) and node.value is None
 
 
 def key_of(node: ast.expr) -> str | None:
@@ -221,7 +231,7 @@ def _first(statement: ast.stmt) -> list[ast.AST]:
         statement.value, ast.GeneratorExp
     ):
         return []  # nothing of it runs before somebody asks for its first value
-    return _without_statements(statement)
+    return header(statement)
 
 
 def _below(node: ast.AST) -> list[ast.AST]:
@@ -236,13 +246,14 @@ def _below(node: ast.AST) -> list[ast.AST]:
         passed = truth(node.test)
         branches = [node.body, node.orelse]
         return [node.test, *(branches if passed is None else [branches[not passed]])]
-    below = _without_statements(node)
+    below = header(node)
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Lambda):
         below.append(node.func.body)
     return below
 
 
-def _without_statements(node: ast.AST) -> list[ast.AST]:
+def header(node: ast.AST) -> list[ast.AST]:
+    """Give the parts of a statement or an expression that are no statements themselves."""
     return [
         one
         for one in ast.iter_child_nodes(node)

@@ -10,8 +10,7 @@ from dataclasses import dataclass, field
 
 from preflight.syntax.parsing import Parsed
 from preflight.syntax.running import Ran, expressions, running
-
-Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+from preflight.syntax.surroundings import Function
 
 
 @dataclass(frozen=True, slots=True)

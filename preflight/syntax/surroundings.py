@@ -29,7 +29,7 @@ _TEST_CLASS = re.compile(r"Test[A-Z_]|Test$|\w*(TestCase|Tests?)$")
 _WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+")
 
 
-class Passed(NamedTuple):
+class PassedTest(NamedTuple):
     """A test that was passed on the way."""
 
     test: ast.expr
@@ -56,7 +56,7 @@ class Around:
     launchers: frozenset[str] = frozenset()
     """Launchers for which alone this is, by the names around it."""
 
-    passed: tuple[Passed, ...] = ()
+    passed: tuple[PassedTest, ...] = ()
     """The tests that were passed on the way here, the outermost first."""
 
     rehearsed: str | None = None
@@ -213,7 +213,7 @@ def _under(*tests: ast.AST, around: Around, holds: bool | None = None) -> Around
     named = _named(around, *texts, *map(last_name, nodes))
     passed = around.passed
     if holds is not None:
-        passed += tuple(Passed(test, holds) for test in tests if isinstance(test, ast.expr))
+        passed += tuple(PassedTest(test, holds) for test in tests if isinstance(test, ast.expr))
     return replace(named, tested=around.tested | texts, conditional=True, passed=passed)
 
 

@@ -20,7 +20,7 @@ from preflight.targets.file_types.suffixes import (
 )
 from preflight.targets.repository import Repository
 from preflight.targets.targets import CacheFolder, Shard, Source, Unlistable
-from preflight.values.listing import Listed, leads_to_system, list_names
+from preflight.values.listing import FolderListing, leads_to_system, list_names
 
 _LAST_OF_SHARDS = frozenset(suffix[suffix.rfind(".") :] for suffix in SHARD_SUFFIXES)
 
@@ -110,7 +110,7 @@ def is_shard(name: str) -> bool:
     return name.endswith(SHARD_SUFFIXES) and not name.endswith(PTH_TAR)
 
 
-def _holds_checkpoints(listed: Listed, suffixes: frozenset[str], *, is_near: bool) -> bool:
+def _holds_checkpoints(listed: FolderListing, suffixes: frozenset[str], *, is_near: bool) -> bool:
     """Whether trainers leave a folder like this: with checkpoints, or with a model in pieces."""
     if any(CHECKPOINT.fullmatch(one.name) for one in listed.folders):
         return True
@@ -120,7 +120,7 @@ def _holds_checkpoints(listed: Listed, suffixes: frozenset[str], *, is_near: boo
     return in_pieces or _holds_steps(listed, suffixes)
 
 
-def _holds_steps(listed: Listed, suffixes: frozenset[str]) -> bool:
+def _holds_steps(listed: FolderListing, suffixes: frozenset[str]) -> bool:
     """Whether its folders hold what no cache has: parts of states, or those of an optimizer."""
     return _holds_parts(listed, suffixes) or any(map(_OPTIMIZER.fullmatch, _in_steps(listed)))
 
@@ -134,13 +134,13 @@ def holds_parts(folder: str) -> bool:
         return False
 
 
-def _holds_parts(listed: Listed, suffixes: frozenset[str]) -> bool:
+def _holds_parts(listed: FolderListing, suffixes: frozenset[str]) -> bool:
     if dcp_names.PART in suffixes:
         return True
     return any(name.endswith(dcp_names.PART) for name in _in_steps(listed))
 
 
-def _in_steps(listed: Listed) -> Iterator[str]:
+def _in_steps(listed: FolderListing) -> Iterator[str]:
     """Give what lies in folders that are called as states of a run."""
     for one in listed.folders:
         if _STEP.fullmatch(one.name):
@@ -180,7 +180,7 @@ def _from_below(folder: str, place: str) -> Iterator[str]:
         yield folder
 
 
-def walk(folder: str, unread: list[str] | None = None) -> Iterator[tuple[str, Listed]]:
+def walk(folder: str, unread: list[str] | None = None) -> Iterator[tuple[str, FolderListing]]:
     """Walk a tree, its folders in the order of their names, each once; links come at the end."""
     todo, links, seen = [folder], list[str](), set[tuple[int, int]]()
     while todo or links:

@@ -9,7 +9,7 @@ from collections.abc import Set as AbstractSet
 
 from preflight.formats.suffixes.images import EXTENSIONS, is_image
 from preflight.targets.file_types.suffixes import CACHE_SUFFIXES, IMAGE_SUFFIXES
-from preflight.values.listing import Listed
+from preflight.values.listing import FolderListing
 
 _IMAGES, _TENSORS = frozenset(IMAGE_SUFFIXES), frozenset(CACHE_SUFFIXES)
 
@@ -69,7 +69,9 @@ class Repository:
         self._shown: set[str] = set()
         self._texts = 0
 
-    def own_suffixes(self, place: str, listed: Listed, suffixes: AbstractSet[str]) -> set[str]:
+    def own_suffixes(
+        self, place: str, listed: FolderListing, suffixes: AbstractSet[str]
+    ) -> set[str]:
         """Give the suffixes of files which in this folder are none of data.
 
         Whoever walks asks about a folder before those in it.
@@ -167,7 +169,7 @@ class Repository:
             place = os.path.dirname(place)
 
 
-def is_repository(listed: Listed) -> bool:
+def is_repository(listed: FolderListing) -> bool:
     """Whether somebody keeps code here, by what stands at its top."""
     names = {name.lower() for name in listed.names}
     if any(one.name == ".git" for one in listed.folders):

@@ -30,10 +30,10 @@ class Source(PathTarget):
     """Python sources, read and never run: a file, or a folder with all below it."""
 
     implied: bool = False
-    """Whether nobody named it: it holds a loader or a model that was named."""
+    """Whether it was not named itself, and is read since a loader or a model in it was named."""
 
     holds: tuple[str, ...] = field(default=(), compare=False)
-    """What of it was named, then."""
+    """The names of these loaders and models."""
 
 
 class CaptionRule(NamedTuple):
@@ -96,13 +96,13 @@ class CacheFolder(PathTarget):
     """Whether it holds checkpoints, of which the job takes the newest."""
 
     is_to_be: bool = False
-    """Whether it is not there yet, and the settings say that the job writes to it."""
+    """Whether it is not there yet: the settings say that the job will write it."""
 
     named: tuple[str, ...] = field(default=(), repr=False)
-    """Of its checkpoints, those that were named by themselves, too: any may be the one to take."""
+    """Checkpoints in it that were named too, each by itself: the job may take any of them."""
 
     without: tuple[str, ...] = field(default=(), repr=False)
-    """Paths in it whose files other targets have; its own, where they have all of it."""
+    """Paths in it that are left to other targets; its own path, where all of it is."""
 
     @property
     def part(self) -> str | None:

@@ -11,7 +11,12 @@ from typing import NamedTuple
 from preflight.cached_files.cache_listing import is_for_torch, is_left_over
 from preflight.formats.suffixes.images import is_image
 from preflight.kinds.target import PathTarget, Target
-from preflight.targets.file_types.suffixes import CACHE_SUFFIXES, IMAGE_SUFFIXES, SHARD_SUFFIXES
+from preflight.targets.file_types.suffixes import (
+    CACHE_SUFFIXES,
+    IMAGE_SUFFIXES,
+    SHARD_SUFFIXES,
+    TABLES,
+)
 from preflight.targets.folders import is_shard, told_by_suffix, walk
 from preflight.targets.repository import TESTS
 from preflight.targets.targets import CacheFolder, Folder, Shard
@@ -85,7 +90,7 @@ class UnreadFiles(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Unread:
+class UnreadFolder:
     """What lies in one folder, with all below it, and is read by no reader."""
 
     folder: str
@@ -122,7 +127,9 @@ class _Count:
     names: list[str] = field(default_factory=list)
 
 
-def unread_in(folder: str, targets: Iterable[Target], root: str, *, of_any_kind: bool) -> Unread:
+def unread_in(
+    folder: str, targets: Iterable[Target], root: str, *, of_any_kind: bool
+) -> UnreadFolder:
     """Count what no reader reads in a folder, in memory that does not grow with its files.
 
     Whoever named it as one kind has left others out on purpose; else what nobody takes for data is
@@ -166,7 +173,7 @@ def unread_in(folder: str, targets: Iterable[Target], root: str, *, of_any_kind:
         UnreadFiles(suffix, one.files, one.bytes, tuple(one.names), part)
         for (suffix, part), one in counts.items()
     )
-    return Unread(
+    return UnreadFolder(
         folder=name_of(folder, root),
         files=tuple(sorted(told, key=lambda one: (-one.bytes, one.suffix))),
         pictures=pictures,
@@ -255,11 +262,13 @@ def _unread_of(
     captions = found.captions_in(place) if imaged else ""
     for name in sorted(one for one in files if "." not in one or one[one.rfind(".") :] in odd):
         lower = name.lower()
-        stem, _, last = lower.rpartition(".")
+        last = lower.rpartition(".")[2]
         if lower.endswith((".bin", ".ckpt")):
             is_read = cached and is_for_torch(os.path.join(place, name))
         elif last in _TABLES:  # one of captions, or the index of the shard beside it
-            is_read = (imaged and stem == "metadata") or name.partition(".")[0] in shards
+            is_read = (name in TABLES and found.reads(Folder, place)) or (
+                name.partition(".")[0] in shards
+            )
         else:
             is_read = is_shard(name) or lower.endswith((*rows, *CACHE_SUFFIXES))
         is_read = is_read or (captions != "" and lower.endswith(captions))

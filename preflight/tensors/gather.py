@@ -10,8 +10,8 @@ from preflight.findings.finding import Location
 from preflight.findings.looks import Look
 from preflight.kinds.gather import Gather
 from preflight.kinds.question import Question
+from preflight.targets.looked_at_once import own_files
 from preflight.targets.targets import CacheFolder
-from preflight.targets.told_once import own_files
 from preflight.values.names import name_of
 
 

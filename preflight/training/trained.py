@@ -66,6 +66,12 @@ class Trained:
         self._made.setdefault(optimizer, self._place())
         self._has_changed = True
 
+    def owns(self, module: Any) -> bool:
+        """Say whether an optimizer has parameters of a model."""
+        own = {id(one) for one in module.parameters()}
+        groups = (group for optimizer in list(self._made) for group in optimizer.param_groups)
+        return any(id(one) in own for group in groups for one in group["params"])
+
     def detached(self, at: Frame | None) -> None:
         """Note a line that has activations computed again without a gradient to be had."""
         self._detached = self._detached or at

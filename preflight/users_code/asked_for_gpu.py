@@ -8,7 +8,7 @@ import operator
 import re
 from collections.abc import Callable, Iterator, Mapping
 
-from preflight.syntax.running import last_name
+from preflight.syntax.running import called_in, last_name
 
 ASKS_FOR_GPU = re.compile(r"\b(?:cuda|accelerator|mps|xpu)\.(?:is_available|device_count)\(")
 
@@ -38,7 +38,7 @@ def stands_behind_gpu(file: str, line: int) -> bool:
     test = _innermost(here)
     if test is None or not any(map(_ends, here)):
         return False
-    returned = (value for name in _called(test.test) for value in _returned(tree, name))
+    returned = (value for name in called_in(test.test) for value in _returned(tree, name))
     return _asks(tree, test.test) or any(_asks(function, value) for function, value in returned)
 
 
@@ -71,7 +71,7 @@ def left_without_gpu(file: str) -> int | None:
     for one in ast.walk(tree):
         if isinstance(one, ast.If) and _asks(tree, one.test):
             ends = any(isinstance(each, ast.Return) and not each.value for each in one.body)
-            calls = {name for each in one.body for name in _called(each)}
+            calls = {name for each in one.body for name in called_in(each)}
             if ends or (own & calls and not one.orelse):
                 return one.lineno
     return None
@@ -134,10 +134,6 @@ def _names(value: ast.AST) -> set[str]:
     inner = {id(one.value) for one in ast.walk(value) if isinstance(one, ast.Attribute)}
     every = (one for one in ast.walk(value) if isinstance(one, ast.Name))
     return {one.id for one in every if id(one) not in inner}
-
-
-def _called(value: ast.AST) -> set[str]:
-    return {last_name(one.func) for one in ast.walk(value) if isinstance(one, ast.Call)}
 
 
 def _returned(tree: ast.AST, name: str) -> Iterator[tuple[ast.AST, ast.expr]]:

@@ -12,8 +12,8 @@ from types import ModuleType
 from typing import Any
 
 from preflight.kinds.asked import CannotLookError, MistypedError
-from preflight.sources import guard
-from preflight.users_code.descendants import import_psutil
+from preflight.sources import unguarded as guard
+from preflight.users_code.fresh.descendants import import_psutil
 from preflight.users_code.lacking import sees_gpu
 from preflight.values.code_name import Spec, command_for
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from multiprocessing import process
 from types import FrameType
 
-from preflight.sources.guard import work_at_import
+from preflight.sources.unguarded import work_at_import
 from preflight.syntax.parsing import UnparsableError, parse_text
 from preflight.syntax.running import Ran, running, truth
 

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator, Sequence
 
 from preflight.users_code.facts import Unfound
+from preflight.values.listing import names_in
 from preflight.values.names import name_of
 
 _NO_NAME = re.compile(
@@ -64,20 +65,13 @@ def folder_of(module: str, root: str) -> str:
         below = [path for folder in level for path in _folders_in(folder)]
         for folder in sorted({*below, *(() if depth else level)} - searched):
             path = os.path.join(folder, stem)
-            if os.path.isfile(f"{path}.py") or any(one.endswith(".py") for one in _names_in(path)):
+            if os.path.isfile(f"{path}.py") or any(one.endswith(".py") for one in names_in(path)):
                 return name_of(folder, root)
         seen += len(below)
         if seen > _MOST:
             return ""
         level = below
     return ""
-
-
-def _names_in(folder: str) -> list[str]:
-    try:
-        return os.listdir(folder)
-    except OSError:
-        return []
 
 
 def _folders_in(folder: str) -> list[str]:

@@ -60,6 +60,11 @@ def parse_spec(text: str) -> Spec | None:
     return Spec(module=home, name=head[0], pick=pick) if _DOTTED.fullmatch(home) else None
 
 
+def is_code_name(text: str) -> bool:
+    """Whether it names something in the user's code: `module:key`, `file.py:key`."""
+    return parse_spec(text) is not None
+
+
 def parse_pick(text: str) -> tuple[Step, ...] | None:
     """Read `[0]`, `['val']`, `.train` and rows of these; None where it is something else."""
     steps: list[Step] = []

@@ -6,7 +6,7 @@ import os
 from typing import NamedTuple
 
 
-class Listed(NamedTuple):
+class FolderListing(NamedTuple):
     """What stands in a folder."""
 
     files: list[str]
@@ -34,7 +34,7 @@ class Listed(NamedTuple):
         return frozenset(name[name.rfind(".") :] for name in self.names if "." in name)
 
 
-def list_names(path: str) -> Listed:
+def list_names(path: str) -> FolderListing:
     """List a folder.
 
     Raises:
@@ -42,7 +42,7 @@ def list_names(path: str) -> Listed:
     """
     status = os.stat(path)
     mark = status.st_dev, status.st_ino, status.st_mtime_ns
-    listed = Listed(files=[], folders=[], others=[], links=[], mark=mark)
+    listed = FolderListing(files=[], folders=[], others=[], links=[], mark=mark)
     with os.scandir(path) as entries:
         for one in entries:
             try:
@@ -59,6 +59,14 @@ def list_names(path: str) -> Listed:
             else:
                 listed.others.append(one.name)
     return listed
+
+
+def names_in(folder: str) -> list[str]:
+    """Give the names of all that lies directly in a folder; none where it cannot be listed."""
+    try:
+        return os.listdir(folder)
+    except OSError:
+        return []
 
 
 def leads_to_system(path: str) -> bool:

@@ -10,7 +10,7 @@ import weakref
 
 import pytest
 
-from preflight.batches.drawing import raised
+from preflight.batches.child.drawing import raised
 
 
 def leave() -> None:

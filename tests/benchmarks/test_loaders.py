@@ -22,7 +22,7 @@ import numpy, torch
 from preflight.objects.sending import pickling
 from preflight.objects.sending.stand_ins import LeftOut
 from preflight.loaders.round_trip import journey
-from preflight.loaders.workers import Surroundings
+from preflight.loaders.workers.fresh import Surroundings
 
 PART = 256 << 20
 

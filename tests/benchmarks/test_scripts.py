@@ -13,7 +13,7 @@ import pytest
 from preflight.scripts.met import steps as steps_met
 from preflight.scripts.process import start
 from preflight.settings.job import Job
-from preflight.settings.told import told_of
+from preflight.settings.to_child import told_of
 from tests.benchmarks.measuring import best_of, compare, process, seen
 from tests.scripts.rehearsing import installed
 

@@ -92,8 +92,7 @@ def is_readable(path: Path) -> bool:
     """Whether torch loads what it has written: not so of storages without a type, before zip."""
     try:
         torch.load(path, weights_only=False)
-    except AttributeError as error:
-        assert "has no attribute 'dtype'" in str(error)
+    except AttributeError:  # of 'UntypedStorage', which has no dtype
         return False
     return True
 

@@ -78,8 +78,9 @@ def test_a_whole_one_is_told_as_what_weights_only_refuses(tmp_path: Path) -> Non
     path.write_bytes(tarred())
 
     assert loads(path)
-    with pytest.raises(RuntimeError, match=r"legacy \.tar format"):
-        torch.load(path, weights_only=True)
+    if torch.__version__ >= "2.6":
+        with pytest.raises(RuntimeError, match=r"legacy \.tar format"):
+            torch.load(path, weights_only=True)
     facts = read_cache(str(path), str(tmp_path), lambda _: None)
     assert (facts.format, facts.damage, facts.globals) == ("torch legacy", None, (TARRED,))
     (finding,) = ask("cache-unsafe", facts)

@@ -7,6 +7,7 @@ from importlib.metadata import version as version_of
 from pathlib import Path
 
 import pytest
+from packaging.version import Version
 
 import preflight
 from preflight.findings.finding import Aside, Finding, Location, Severity
@@ -54,7 +55,8 @@ def test_a_cache_of_which_nothing_was_loaded_was_not_looked_at() -> None:
 
 
 LOADS = pytest.mark.skipif(
-    version_of("torch") < "2.6", reason="of this torch, weights_only runs code (CVE-2025-32434)"
+    Version(version_of("torch")) < Version("2.6"),
+    reason="of this torch, weights_only runs code (CVE-2025-32434)",
 )
 
 

@@ -25,7 +25,6 @@ PNG = bytes.fromhex(
 HEALTHY = Tried(
     writers=3,
     renamed=ReadBack(reads=900, writes=200),
-    overwritten=ReadBack(reads=900, torn=800, writes=200),
     created=40,
     flock=Locks(turns=90),
     fcntl=Locks(turns=90),

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from preflight.batches.structure import structure_of
-from preflight.batches.taken import taken_for
+from preflight.batches.use_in_loops import taken_for
 from preflight.facts import FirstBatches, TakenFor
 from preflight.finding import Finding, Severity
 from preflight.settings.job import Factory, Job

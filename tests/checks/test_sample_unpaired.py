@@ -505,9 +505,17 @@ def test_a_table_away_from_its_images_is_one_finding() -> None:
 @pytest.mark.parametrize(
     ("rule", "unread", "said"),
     [
-        ("table", (), 'metadata.jsonl alone (captions = "table")'),
-        ("table", ("data/metadata.csv",), 'metadata.jsonl alone (captions = "table")'),
-        ("none", ("data/metadata.csv",), "metadata.jsonl alone: data/metadata.csv"),
+        ("table", (), 'only metadata.jsonl and metadata.csv are read (captions = "table")'),
+        (
+            "table",
+            ("data/captions.csv",),
+            'only metadata.jsonl and metadata.csv are read (captions = "table")',
+        ),
+        (
+            "none",
+            ("data/captions.csv",),
+            "only metadata.jsonl and metadata.csv are read: data/captions.csv",
+        ),
         ("none", (), None),
     ],
     ids=["asked for", "asked for, and there", "there", "neither"],

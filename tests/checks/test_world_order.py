@@ -76,6 +76,10 @@ def test_several_causes_are_told_one_by_one() -> None:
         ("twice", 48, Severity.ERROR, "Divide once"),
         ("alike", 32, Severity.ERROR, "LOCAL_RANK"),
         ("twice", 8, Severity.WARNING, "fill up"),
+        ("apart", 8, Severity.WARNING, "fill up"),
+        ("apart", 32, Severity.ERROR, "names[rank::world_size]"),
+        ("alike", 16, Severity.WARNING, "LOCAL_RANK"),
+        ("same", 48, Severity.WARNING, "get_rank()"),
     ],
 )
 def test_samples_of_no_rank_are_told_with_what_may_leave_them_out(
@@ -87,6 +91,19 @@ def test_samples_of_no_rank_are_told_with_what_may_leave_them_out(
     assert one.message == f"leaves {others} of 64 samples to none of 4 ranks"
     assert fix in (one.fix or "")
     assert (one.why or "").startswith("Made for one rank alone, it has 64; made for 4, these have")
+
+
+def test_a_number_of_ranks_that_is_written_down_is_a_warning() -> None:
+    (by_sampler,) = look(OtherItems("replicas", 32, 64, ranks=8))
+    (by_slice,) = look(OtherItems("beyond", 8, 40, before="dog.png"))
+
+    assert by_sampler.severity is by_slice.severity is Severity.WARNING
+    assert "divided among 8 ranks, and the job has 4" in (by_sampler.why or "")
+    assert (
+        by_slice.message
+        == "leaves 8 or more of 40 samples to none of 4 ranks: dog.png, for example"
+    )
+    assert "Made for 5 ranks, the last has 8 samples" in (by_slice.why or "")
 
 
 @pytest.mark.parametrize(

@@ -325,7 +325,7 @@ def test_accelerate_itself_takes_the_same_number(
     """Its own parser, with such a file in its place, for the job's script."""
     launch = pytest.importorskip("accelerate.commands.launch")
     config_args = pytest.importorskip("accelerate.commands.config.config_args")
-    from preflight.host.numbers import accelerate_config, launch_commands
+    from preflight.host.process_counts import accelerate_config, launch_commands
 
     path = tmp_path / "accelerate" / "default_config.yaml"
     path.parent.mkdir()

@@ -68,9 +68,9 @@ PLAIN = """
 import itertools, json, pipelines
 
 def size(given):
-    if isinstance(given, list):
-        return len(given)
-    return len(given[0]) if isinstance(given, tuple) and hasattr(given[0], "shape") else 1
+    if isinstance(given, (list, tuple)) and given and hasattr(given[0], "shape"):
+        return len(given[0])  # a list in webdataset 0.2
+    return len(given) if isinstance(given, list) else 1
 
 def main():
     every = {**pipelines.SOUND, **pipelines.BAD}

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from preflight.facts import LaunchCommand, NumberSaid
-from preflight.host.numbers import accelerate_config, launch_commands, of_trainer
+from preflight.host.process_counts import accelerate_config, launch_commands, of_trainer
 
 WRITTEN = """\
 compute_environment: LOCAL_MACHINE

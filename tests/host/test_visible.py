@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from preflight.host.facts import Gpu
-from preflight.host.visible import Visible, visible_devices
+from preflight.host.visible_gpus import Visible, visible_devices
 
 FOUR = tuple(Gpu(index=index, uuid=f"GPU-{index}a{index}b-77") for index in range(4))
 

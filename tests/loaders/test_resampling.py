@@ -93,7 +93,9 @@ def endings(folder: Path) -> dict[str, Any]:
     mapped = drawn().decode().to_tuple("txt").map(list).select(bool).batched(2)
     return {
         "endless": loaded(drawn()),
-        "endless of torch": DataLoader(drawn().shuffle(4).batched(2), batch_size=None),
+        "endless of torch": DataLoader(
+            drawn().shuffle(4).batched(2, collation_fn=list), batch_size=None
+        ),
         "endless by stages": DataLoader(by_stages(wds.to_tuple("txt")), batch_size=3),
         "endless, in batches anew": loaded(mapped).unbatched().shuffle(4).batched(2),
         "endless, repeated": loaded(drawn()).repeat(),

@@ -28,7 +28,7 @@ from preflight.kinds.asked import CannotLookError
 from preflight.loaders.facts import Sent
 from preflight.loaders.refused import kind_of
 from preflight.loaders.sent import Known, is_dataset, is_loader, walk_loader
-from preflight.loaders.starting import FROM_LAUNCH, FROM_LOADER, configured
+from preflight.loaders.workers.starting import FROM_LAUNCH, FROM_LOADER, configured
 from preflight.objects.facts import Definition
 from tests.conftest import said_by
 
@@ -323,7 +323,7 @@ def test_settings_that_torch_does_not_take_are_told() -> None:
 
 SETTLED = """
 import multiprocessing
-from preflight.loaders.starting import start_method_of
+from preflight.loaders.workers.starting import start_method_of
 before = start_method_of({}, None, '.')
 again = multiprocessing.get_start_method(allow_none=True)
 multiprocessing.set_start_method("spawn")
@@ -345,7 +345,7 @@ def test_asking_for_the_start_method_does_not_settle_it() -> None:
 FIXED_BY_LOCK = f"""
 import multiprocessing, sys
 sys.path.insert(0, {str(Path(__file__).parents[2])!r})
-from preflight.loaders.starting import start_method_of
+from preflight.loaders.workers.starting import start_method_of
 multiprocessing.RLock()
 print(multiprocessing.get_start_method(allow_none=True), start_method_of({{}}, None, ".")[1])
 """
@@ -374,7 +374,7 @@ def test_a_call_in_the_sources_of_the_job_is_named_by_its_line(name: str, tmp_pa
     text = f'import multiprocessing as mp\nHOW = "forkserver"\n{call}\n'
     (tmp_path / "own.py").write_text(text, encoding="utf-8")
     code = f"import sys; sys.path[:0] = [{str(Path(__file__).parents[2])!r}, {str(tmp_path)!r}]\n"
-    code += "import own\nfrom preflight.loaders.starting import start_method_of\n"
+    code += "import own\nfrom preflight.loaders.workers.starting import start_method_of\n"
     code += f"print(start_method_of({{}}, None, {str(tmp_path)!r}))"
 
     said = said_by(code).strip()

@@ -58,7 +58,7 @@ import preflight.processes.child; sys.path.pop(0)
 from preflight.values.wire import to_wire
 from preflight.loaders.travel import travel
 from preflight.loaders.sent import Known
-from preflight.loaders.workers import Surroundings
+from preflight.loaders.workers.fresh import Surroundings
 import psutil
 sys.path[:1] = [{folder!r}]
 import job

@@ -14,7 +14,8 @@ import torch
 from torch import distributed, nn
 
 from preflight.models.facts import Copied
-from preflight.models.read import copy_model, is_model
+from preflight.models.read import copy_model
+from preflight.objects.copying.refusing import is_module
 
 HERE = str(Path(__file__).parent)
 
@@ -115,7 +116,7 @@ def test_a_module_is_a_model_and_nothing_else_is() -> None:
         def __class__(self) -> Any:
             return nn.Module
 
-    assert [is_model(one) for one in (nn.ReLU(), nn.ReLU, Pretender(), None, {})] == [
+    assert [is_module(one) for one in (nn.ReLU(), nn.ReLU, Pretender(), None, {})] == [
         True, False, False, False, False,
     ]  # fmt: skip
 

@@ -274,11 +274,12 @@ def test_a_table_of_labels_captions_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("names", "unread"),
     [
-        (["metadata.csv"], ("data/metadata.csv",)),
+        (["metadata.csv"], ()),
+        (["captions.csv"], ("data/captions.csv",)),
         (["captions.tsv", "a/x.parquet"], ("data/captions.tsv", "data/a/x.parquet")),
         (["train.csv", "metadata.json"], ()),
     ],
-    ids=["metadata.csv", "others", "no captions"],
+    ids=["metadata.csv is read", "captions.csv", "others", "no captions"],
 )
 def test_tables_that_are_not_read_are_named(
     tmp_path: Path, names: list[str], unread: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""A metadata.jsonl is read line by line, whatever is in it, and says which images it captions.
+"""A table is read line by line, whatever is in it, and says which images it captions.
 
 What raises was tried with datasets 5.2.0: `load_dataset("imagefolder", data_dir=…)`.
 """
@@ -17,6 +17,7 @@ from preflight.file_access.place import HERE
 from preflight.findings.finding import Severity
 from preflight.images.kind import TABLE
 from preflight.kinds.asked import CannotLookError
+from preflight.pairing import table_rows
 from preflight.pairing import tables as captions
 from preflight.pairing.facts import Captioned, CaptionLengths, Length
 from preflight.pairing.tables import read_table
@@ -222,7 +223,8 @@ def test_a_line_without_end_is_not_taken_into_memory(tmp_path: Path) -> None:
 
 
 def test_a_table_without_end_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(captions, "MOST", 10)
+    for module in (captions, table_rows):
+        monkeypatch.setattr(module, "MOST", 10)
 
     with pytest.raises(CannotLookError, match="more than 10 lines"):
         table(tmp_path, A * 11)
@@ -323,3 +325,94 @@ def test_a_whole_run_tells_what_is_wrong_with_a_table(
     tmp_path: Path, lines: list[str], expected: list[tuple[str, str, Severity]]
 ) -> None:
     assert run(tmp_path, row("a.jpg"), row("b.jpg"), *lines) == expected
+
+
+# --- metadata.csv
+
+
+def csv_table(folder: Path, content: str | bytes) -> Captioned:
+    """Write a metadata.csv, and read it."""
+    content = content if isinstance(content, bytes) else content.encode()
+    put(folder / "data", "metadata.csv", content=content)
+    return read_table(str(folder / "data" / "metadata.csv"), str(folder), str)
+
+
+NAMES = "file_name,text\n"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        NAMES + 'a.jpg,"a dog, a cat"\nb.jpg,x\n',
+        NAMES + 'a.jpg,"a dog\n\non two lines, ""so"""\nb.jpg,x\n',
+        "\ufeff" + NAMES + "a.jpg,a dog\nb.jpg,x\n",
+        (NAMES + "a.jpg,a dog\nb.jpg,x\n").replace("\n", "\r\n"),
+        NAMES + "\na.jpg,a dog\n\nb.jpg,x",
+        "w,text,file_name\n1,a dog,a.jpg\n2,x,b.jpg\n",
+        ",image_file_name,text\n0,a.jpg,a dog\n1,b.jpg,x\n",
+        NAMES + "a.jpg,1\nb.jpg,2\n",
+    ],
+    ids=[
+        *("a comma in quotes", "several lines", "a byte-order mark", "line ends of Windows"),
+        *("blank lines", "names in another order", "more names", "numbers"),
+    ],
+)
+def test_a_csv_is_read_as_pandas_reads_it(tmp_path: Path, content: str) -> None:
+    found = csv_table(tmp_path, content)
+
+    assert names(found.captioned) == ["data/a.jpg", "data/b.jpg"]
+    assert (found.rows, found.empty, found.damage) == (2, "", ())
+
+
+def test_a_value_of_a_csv_that_is_empty_is_none(tmp_path: Path) -> None:
+    found = csv_table(tmp_path, NAMES + "a.jpg,\nb.jpg\n,x\nc.jpg,y\n")
+
+    assert names(found.captioned) == ["data/c.jpg"]
+    assert names(found.empty) == ["data/a.jpg", "data/b.jpg"]
+    assert [one.text for one in found.damage] == ["line 4 names no file"]
+
+
+@pytest.mark.parametrize(
+    ("content", "kind", "text"),
+    [
+        (NAMES + "a.jpg,x\nb.jpg,a dog, a cat\n", "fields", "line 3 has 3 values, and line 1 2"),
+        (NAMES + 'a.jpg,"a dog\nb.jpg,x\n', "quote", "line 3 is the last, and a quote before"),
+        ("file_name;text\na.jpg;x\n", "commas", "line 1 parts its names by something else"),
+        ((NAMES + "a.jpg,café\n").encode("latin-1"), "encoding", "line 2 is no UTF-8, from its"),
+        ((NAMES + "a.jpg,x\n").encode("utf-16"), "form", "line 1 is UTF-16, and no text in UTF-8"),
+        (NAMES + "../a.jpg,x\n", "outside", "line 2 names ../a.jpg, which lies outside"),
+        (NAMES, "empty", "it is empty"),
+        ("", "empty", "it is empty"),
+    ],
+    ids=[
+        *("a comma too many", "an open quote", "semicolons", "latin-1", "UTF-16", "outside"),
+        *("no row", "nothing"),
+    ],
+)
+def test_where_pandas_or_imagefolder_stop_in_a_csv_is_told(
+    tmp_path: Path, content: str | bytes, kind: str, text: str
+) -> None:
+    (found,) = csv_table(tmp_path, content).damage
+
+    assert found.kind == kind
+    assert found.text.startswith(text)
+
+
+def test_a_value_of_a_csv_without_end_is_given_up(tmp_path: Path) -> None:
+    with pytest.raises(CannotLookError, match="field larger than field limit"):
+        csv_table(tmp_path, NAMES + f"a.jpg,{'x' * 200_000}\n")
+
+
+def test_a_csv_above_its_images_is_read_and_nothing_is_said_to_be_unread(tmp_path: Path) -> None:
+    put(tmp_path / "data" / "images", "a.jpg", "b.jpg", "c.jpg", content=photo())
+    rows = "".join(f"images/{name}.jpg,a dog\n" for name in "abd")
+    put(tmp_path / "data", "metadata.csv", content=(NAMES + rows).encode())
+
+    report = preflight.run("data", folder=str(tmp_path))
+
+    told = {(str(one.at), one.message) for one in report.findings}
+    assert told == {
+        ("data/images/c.jpg", "has no caption: metadata.csv does not name it"),
+        ("data/metadata.csv, data/images/d.jpg", "is named by the table, and is not there"),
+    }
+    assert [one.unread for one in report.coverage if one.unread] == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -17,6 +18,10 @@ from tests.asking import by_loader
 
 def names(folder: str, form: str = "img_{:03}.png", without: tuple[int, ...] = ()) -> list[str]:
     return [f"/{folder}/{form.format(one)}" for one in range(30) if one not in without]
+
+
+def as_listed(files: list[str]) -> list[str]:
+    return sorted(files, key=lambda one: hashlib.sha256(one.encode()).digest())
 
 
 class Paired:
@@ -95,10 +100,89 @@ def test_lists_may_come_into_step_again() -> None:
         Paired(names("a")[:4], names("b")[1:4]),
         ByName(names("a"), names("b", without=(11,))),
         InRows(names("a"), names("b")),
+        InRows(names("a"), as_listed(names("b"))),  # a table of pairs
     ],
 )
 def test_what_is_in_step_or_out_of_it_on_purpose_is_left_alone(dataset: object) -> None:
     assert out_of_step(dataset) is None
+
+
+def plain_numbers(folder: str, form: str = "img_{}.png") -> list[str]:
+    return [f"/{folder}/{form.format(one)}" for one in range(30)]
+
+
+class ByMethods(Paired):
+    """One that hands the index on."""
+
+    def _image(self, number: int) -> str:
+        return self.images[number]
+
+    def _mask(self, number: int) -> str:
+        return self.masks[number]
+
+    def __getitem__(self, index: int) -> Any:
+        return self._image(index), self._mask(index)
+
+
+class WoundBack(Paired):
+    """One that begins again behind its end."""
+
+    def __getitem__(self, index: int) -> Any:
+        return self.images[index % len(self.images)], self.masks[index % len(self.masks)]
+
+
+@pytest.mark.parametrize(
+    ("dataset", "sorts", "guess"),
+    [
+        (Paired(sorted(plain_numbers("a")), plain_numbers("b", "img_{}.txt")), True, False),
+        (Paired(plain_numbers("a"), sorted(plain_numbers("b", "{}_mask.png"))), True, False),
+        (Paired(names("a"), as_listed(names("b", "img_{:03}.txt"))), False, False),
+        (Paired(as_listed(names("a")), as_listed(names("b", "img_{:03}.json"))), False, False),
+        (Paired(names("a"), as_listed(names("b", "img_{:03}.txt", (3,)))), False, False),
+        (Paired(names("a"), as_listed(names("b"))), False, True),
+        (ByMethods(names("a"), as_listed(names("b", "img_{:03}.txt"))), False, False),
+        (WoundBack(plain_numbers("a"), sorted(plain_numbers("b", "img_{}.txt"))), True, False),
+        (InRows(names("a"), as_listed(names("b", "img_{:03}.txt"))), False, True),
+    ],
+)
+def test_lists_that_are_sorted_otherwise_are_out_of_step(
+    dataset: object, *, sorts: bool, guess: bool
+) -> None:
+    found = out_of_step(dataset)
+
+    assert found is not None
+    assert (found.sorts, found.guess, found.alone) == (sorts, guess, "")
+    assert found.wrong > 20
+
+
+def test_lists_of_which_one_lacks_the_first_file_are_out_of_step() -> None:
+    """A guess: what belongs to a frame and the one behind it may be called by the later one."""
+    found = out_of_step(Paired(names("a"), names("b", without=(0,))))
+
+    assert found is not None
+    assert (found.at, found.wrong, found.alone, found.guess) == (0, 29, "/a/img_000.png", True)
+
+
+def test_a_file_of_another_name_puts_a_list_out_of_step_from_its_begin_on() -> None:
+    found = out_of_step(Paired(["/a/cover.png", *names("a")], names("b")))
+
+    assert found is not None
+    assert (found.at, found.wrong, found.alone) == (0, 30, "/a/cover.png")
+
+
+class Negatives(Paired):
+    """Each image beside the text of another one, too."""
+
+    def __init__(self) -> None:
+        super().__init__(names("a"), names("b", "img_{:03}.txt"))
+        self.others = as_listed(self.masks)
+
+    def __getitem__(self, index: int) -> Any:
+        return self.images[index], self.masks[index], self.others[index]
+
+
+def test_a_list_that_is_there_twice_is_in_another_order_on_purpose() -> None:
+    assert out_of_step(Negatives()) is None
 
 
 JOB = """

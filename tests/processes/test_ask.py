@@ -18,7 +18,7 @@ from preflight.processes import ask as asking
 from preflight.processes import results
 from preflight.processes.start import Lines, Started
 from preflight.settings.job import Job
-from preflight.settings.told import told_of
+from preflight.settings.to_child import told_of
 from tests.archives import slow
 from tests.children import slow_down
 from tests.questions import questions

@@ -13,11 +13,12 @@ from pathlib import Path
 import pytest
 
 import preflight
-from preflight.batches import drawing, tracebacks
+from preflight.batches import tracebacks
+from preflight.batches.child import drawing
 from preflight.findings.our_failures import ElsewhereError
 from preflight.findings.report import Report
 from preflight.flow import counting
-from preflight.loaders import workers
+from preflight.loaders.workers import fresh
 from preflight.scripts.failing import has_failed
 from preflight.scripts.watch import TOLD, Watch
 from preflight.values.own_files import PACKAGE
@@ -128,8 +129,8 @@ AMONG_TORCHS = (
 )
 IN_OTHERS = {
     "the loader": ("preflight.loaders.travel:travel", "loader=job:make_loader"),
-    "its batches": ("preflight.batches.drawing:_drawn", "loader=job:make_loader"),
-    "its epochs": ("preflight.batches.passing:_epoch", "loader=job:make_loader"),
+    "its batches": ("preflight.batches.child.drawing:_drawn", "loader=job:make_loader"),
+    "its epochs": ("preflight.batches.child.passing:_epoch", "loader=job:make_loader"),
     "a rank": ("preflight.ranks.epoch_items:told_of_epoch", "loader=job:make_loader"),
     "the model": ("preflight.models.read:copy_model", "model=job:make_model"),
 }
@@ -242,7 +243,7 @@ def test_what_the_job_raises_through_lines_of_ours_is_its_own(job: str, jobs: Re
 
 def test_a_failure_in_a_worker_of_the_round_trip_is_ours(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is given the text of our code, which has no file there."""
-    whole = workers.inspect.getsource
+    whole = fresh.inspect.getsource
     planted = (
         "_load(stream: Stream, order: Mapping[str, Any], place: ProgressFile):\n    order[9]\n"
     )
@@ -250,10 +251,10 @@ def test_a_failure_in_a_worker_of_the_round_trip_is_ours(monkeypatch: pytest.Mon
         "_load(stream: Stream, order: Mapping[str, Any], place: ProgressFile) -> dict[str, Any]:\n"
     )
     monkeypatch.setattr(
-        workers.inspect, "getsource", lambda module: whole(module).replace(head, planted)
+        fresh.inspect, "getsource", lambda module: whole(module).replace(head, planted)
     )
-    around = workers.Surroundings(timeout=60, alive=lambda: None, path=sys.path, files={})
-    worker = workers.start("spawn", around)
+    around = fresh.Surroundings(timeout=60, alive=lambda: None, path=sys.path, files={})
+    worker = fresh.start("spawn", around)
     worker.order(roots=0, slowly=False)
 
     with pytest.raises(ElsewhereError, match=r"a bug of preflight: KeyError: 9 \(in a worker\)"):

@@ -51,6 +51,17 @@ def test_a_cached_entry_has_what_is_told_of_it_under_its_name(tmp_path: Path) ->
     assert beside(tmp_path, "3.pt", "3.npy")["3.pt"] == ["3.json"]
 
 
+def test_a_shard_has_its_index_its_statistics_and_its_table(tmp_path: Path) -> None:
+    """As DALI, webdataset and img2dataset write them; nothing of a shard whose name it begins."""
+    put(tmp_path, "0.tar", "0.idx", "0.tar.idx", "0.json", "0.parquet", "0_stats.json", "0.py")
+    put(tmp_path, "0_1.tar", "0_1.idx", "0_list.txt", "index.json", "b.tar.gz", "b.tar.gz.md5")
+
+    assert beside(tmp_path, "0.tar", "b.tar.gz") == {
+        "0.tar": ["0.idx", "0.json", "0.parquet", "0.tar.idx", "0_stats.json"],
+        "b.tar.gz": ["b.tar.gz.md5"],
+    }
+
+
 def named(folder: Path, moved: str) -> list[str]:
     return naming([str(folder / moved)], str(folder)).get(str(folder / moved), [])
 

@@ -284,6 +284,34 @@ def prepared():
     return found
 
 
+def written_down():
+    """Loaders by a number of ranks, or a rank, that is not the job's, and healthy ones."""
+    data = Named(NAMES)
+
+    def by(*place, **more):
+        return DataLoader(data, batch_size=4, sampler=DistributedSampler(data, *place, **more))
+
+    def of(names):
+        return DataLoader(Named(names), batch_size=4)
+
+    return {
+        "a sampler of eight": by(8, RANK),
+        "a sampler of rank 0": by(WORLD, 0),
+        "one seed each": by(seed=RANK),
+        "the first part": of(NAMES[::WORLD]),
+        "the last as the first": of(NAMES[RANK % max(WORLD - 1, 1) :: WORLD]),
+        "every eighth": of(NAMES[RANK::8]),
+        "two groups, once": by(2, RANK // 2 % 2),
+        "blocks, once": of(NAMES[RANK * 11 : RANK * 11 + 11]),
+        "drawn, once": DataLoader(data, sampler=RandomSampler(data, num_samples=45 // WORLD)),
+        "a batch of each, once": of(NAMES[: 44 // WORLD * WORLD][RANK::WORLD]),
+    }
+
+
+def names_of(loader):
+    return [loader.dataset.names[number] for number in loader.sampler]
+
+
 def parts_of_parts():
     """Loaders that are divided twice, and for each one that is divided once."""
     import accelerate
@@ -351,7 +379,7 @@ def shared():
 
     return {
         "all": web(),
-        "by a function": web(lambda shards: shards).batched(2),
+        "by a function": web(lambda shards: shards).batched(2, collation_fn=list),
         "validation": web(),
         "shuffled": web(shuffle=20),
         "its own": web(wds.split_by_node),
@@ -364,7 +392,7 @@ def shared():
 def keys_of(batches):
     found = []
     for one in batches:
-        found += one["__key__"] if isinstance(one["__key__"], list) else [one["__key__"]]
+        found += [each["__key__"] for each in (one if isinstance(one, list) else [one])]
     return found
 
 
@@ -406,7 +434,8 @@ def run(rank, world, port, folder):
     samples = {name: sum(map(size_of, one)) for name, one in parts_of_parts().items()}
     with open(f"{folder}/{world}-{rank}.json", "w") as file:
         keys = {name: keys_of(one) for name, one in shared().items()}
-        json.dump({"steps": found, "samples": samples, "keys": keys}, file)
+        names = {name: names_of(one) for name, one in written_down().items()}
+        json.dump({"steps": found, "samples": samples, "keys": keys, "names": names}, file)
     dist.barrier()
     dist.destroy_process_group()
 

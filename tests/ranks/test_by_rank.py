@@ -18,7 +18,7 @@ import pytest
 
 import preflight
 from preflight.built import by_rank
-from preflight.built.making import named, unsaid
+from preflight.built.making.job_code import named, unsaid
 from preflight.built.plan import Making, plan_of
 from preflight.built.rounds import Rounds
 from preflight.facts import RankBatches, RankOrder
@@ -27,7 +27,7 @@ from preflight.findings import registry
 from preflight.findings.report import Report
 from preflight.job import Job, Launch
 from preflight.kinds.asked import Asked
-from preflight.settings.told import told_of
+from preflight.settings.to_child import told_of
 from preflight.targets.targets import Loader
 from preflight.values.wire import to_exact, to_wire
 from tests.archives import tarred
@@ -280,6 +280,25 @@ def test_what_is_of_no_rank_is_what_real_ranks_do_not_have(
         assert one.evidence["compared"] - one.evidence["others"] == have, name
 
 
+def test_a_number_of_ranks_or_a_rank_that_is_not_the_jobs_is_told(
+    look: Callable[..., Seen], real: dict[int, list[dict[str, Any]]]
+) -> None:
+    """What real ranks have together is not the whole; where it is, nothing is said."""
+    found = look("written_down", 4, ("world",), seeded=True).found("world-order")
+    parts = {name: [one["names"][name] for one in real[4]] for name in real[4][0]["names"]}
+    have = {name: len(set().union(*map(set, each))) for name, each in parts.items()}
+
+    assert {name for name in parts if not name.endswith("once")} == {*found}
+    assert {name for name, one in found.items() if one.severity.word == "error"} == {
+        "one seed each"
+    }
+    assert "seed 0 on rank 0 and 3 on rank 3" in found["one seed each"].message
+    assert have["one seed each"] < 45
+    for name in {*found} - {"one seed each", "every eighth"}:
+        assert found[name].evidence["others"] == 45 - have[name], name
+    assert "or more of" in found["every eighth"].message
+
+
 def test_streams_that_every_rank_reads_as_a_whole_are_told(
     look: Callable[..., Seen], real: dict[int, list[dict[str, Any]]]
 ) -> None:
@@ -511,7 +530,7 @@ def test_a_rank_that_hangs_or_ends_is_the_reason(status: int | None, reason: str
         (1, ("world",), 1, 1),
         (4, ("loader-heavy",), 1, 1),
         (4, ("world-steps",), 3, 5),
-        (64, ("world",), 6, 12),
+        (64, ("world",), 6, 13),
     ],
 )
 def test_the_factory_is_called_only_as_often_as_is_needed(

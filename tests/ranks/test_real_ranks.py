@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import preflight
-from preflight.built.making import unsaid
+from preflight.built.making.job_code import unsaid
 from preflight.ranks.divide import Splitter, tally
 from preflight.ranks.facts import NEARLY_ALL
 from preflight.ranks.hash_seeds import by_processes

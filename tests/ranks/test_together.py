@@ -10,7 +10,7 @@ from preflight.objects.facts import Definition
 from preflight.ranks.compare import order_of
 from preflight.ranks.epoch_items import told_of_epoch
 from preflight.ranks.made_facts import OtherItems
-from preflight.ranks.together import may_lack, nobodys
+from preflight.ranks.together import may_lack, may_leave, nobodys
 
 ABOUT = {"even_batches": None, "is_webdataset": False, "batch_size": 2, "drop_last": False}
 
@@ -30,6 +30,10 @@ def counted(number: int, **more: Any) -> dict[str, Any]:
 
 def left(parts: list[Any], whole: Any, ranks: int | None = None, fewer: int = 1) -> Any:
     return nobodys(dict(enumerate(parts)), whole, ranks or len(parts), fewer)
+
+
+def asks(*parts: Any) -> bool:
+    return may_lack(dict(enumerate(parts)), len(parts))
 
 
 # --- healthy --------------------------------------------------------------------------------------
@@ -68,13 +72,23 @@ def test_samples_that_each_rank_draws_by_itself_are_no_parts() -> None:
     assert left(drawn, told(*range(32), by="name")) is None
 
 
-def test_ranks_that_have_one_list_are_not_asked_for_more() -> None:
-    """No loader is made once more for one rank where two ranks have the same samples."""
-    assert not may_lack(told(1, 2, by="name"), told(1, 2, by="name"))
-    assert not may_lack(told(1, by="name"), {**told(2, by="name"), "reason": "it raises"})
-    assert not may_lack(told(1, by="name", ended=False), told(2, by="name"))
-    assert may_lack(told(1, by="name"), told(2, by="name"))
-    assert may_lack(told(by=""), told(by=""))
+def test_ranks_that_have_all_of_one_data_set_are_not_asked_for_more() -> None:
+    """No loader is made once more for one rank where there is nothing else that it could have."""
+    assert not asks(counted(2, draws=[1]), counted(2, draws=[1]))
+    assert not asks(told(1, by="name"), {**told(2, by="name"), "reason": "it raises"})
+    assert not asks(told(1, by="name", ended=False), told(2, by="name"))
+    assert asks(told(1, by="name"), told(2, by="name"))
+    assert asks(told(1, by="name"), told(1, by="name"))
+    assert asks(told(by=""), told(by=""))
+
+
+def test_only_ranks_with_parts_are_asked_what_one_more_would_have() -> None:
+    half = told(0, 1, by="name", length=4)
+
+    assert not may_leave({0: half, 1: half}, 2)
+    assert not may_leave({0: half, 1: told(2, 3, by="name", length=4)}, 2)
+    assert may_leave({0: half, 1: told(2, by="name", length=4)}, 2)
+    assert not may_leave({0: half, 63: told(2, by="name", length=4)}, 64)
 
 
 # --- damage ---------------------------------------------------------------------------------------
@@ -104,7 +118,7 @@ def test_what_rank_0_hands_out_is_all_that_there_is() -> None:
     """As accelerate's dispatcher, on whatever part it reads."""
     here = counted(16, handed_out=True)
 
-    assert may_lack(here, {"handed_out": True})
+    assert asks(here, {"handed_out": True})
     assert left([here, {"handed_out": True}], counted(32)) == OtherItems("twice", 16, 32)
     assert left([here, {"handed_out": True}], counted(16)) is None
     assert left([here] * 2, counted(16), ranks=64, fewer=8) is None

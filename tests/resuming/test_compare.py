@@ -167,6 +167,21 @@ def test_the_batch_of_the_beginning_is_told_where_another_would_come() -> None:
     assert said(step(0, TRAINED, None)) == {}
 
 
+def test_a_schedule_that_moves_the_rate_behind_the_checkpoint_is_told() -> None:
+    """As one that falls after two epochs, of which the first one is saved."""
+    first = (
+        step(0, scheduled(0.1, 0), 1),
+        save(2, scheduled(0.1, 1)),
+        step(2, scheduled(0.1, 1), 2),
+        save(4, scheduled(0.01, 2)),
+    )
+
+    again = (step(0, scheduled(0.1, 0), 2), save(2, scheduled(0.1, 1)))
+    assert [one.what for one in differences(first, again)] == ["rate"]
+    again = (step(0, scheduled(0.1, 1), 2), save(2, scheduled(0.01, 2)))
+    assert differences(first, again) == []
+
+
 def test_a_count_that_goes_back_is_told() -> None:
     first = (FIRST[0], replace(FIRST[1], counts={"epoch": 5}))
     (told,) = differences(first, [step(0, TRAINED, 2), save(2, TRAINED, counts={"epoch": 0})])

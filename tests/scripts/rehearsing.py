@@ -24,7 +24,7 @@ from preflight.scripts.points import Point, Points
 from preflight.scripts.saving.again import look
 from preflight.scripts.watch import Watch
 from preflight.settings.job import Job
-from preflight.settings.told import told_of
+from preflight.settings.to_child import told_of
 from preflight.testing import ask
 from preflight.training.facts import Steps
 from tests.conftest import ROOT

@@ -49,7 +49,8 @@ def main():
     with torch.cuda.device(0):
         model = nn.Linear(8, 4).cuda()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    scaler = torch.amp.GradScaler("cuda")
+    named = hasattr(torch.amp, "GradScaler")  # from torch 2.3 on
+    scaler = torch.amp.GradScaler("cuda") if named else torch.cuda.amp.GradScaler()
     side = torch.cuda.Stream()
     begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
     for epoch in range(2):

@@ -2,32 +2,23 @@
 
 from __future__ import annotations
 
+import inspect
 from pathlib import Path
 
 import pytest
+from torch.distributed import checkpoint as parts
 
 from preflight.render.terminal import render
 from tests.scripts.test_resume import UNLOADED, UNSAVED, Change, rehearse, write
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("copies")]
 
-PARTS = (
-    ("import torch\n", "import torch\nfrom torch.distributed import checkpoint as parts\n"),
+OF_DISTRIBUTED = (
     (
         "import DataLoader, TensorDataset\n",
         (
             "import DataLoader, TensorDataset\n"
             "from torch.distributed.checkpoint.state_dict import get_state_dict, set_state_dict\n"
-        ),
-    ),
-    (
-        "        checkpoint = torch.load(args.resume)\n",
-        (
-            "        weights, state = get_state_dict(model, optimizer)\n"
-            '        checkpoint = {"model": weights, "optimizer": state}\n'
-            '        checkpoint["scheduler"] = scheduler.state_dict()\n'
-            '        checkpoint["epoch"] = torch.tensor(0)\n'
-            "        parts.load(checkpoint, checkpoint_id=args.resume)\n"
         ),
     ),
     (
@@ -40,7 +31,6 @@ PARTS = (
             '            optim_state_dict=checkpoint["optimizer"])\n'
         ),
     ),
-    ('checkpoint["epoch"] + 1', 'int(checkpoint["epoch"]) + 1'),
     (
         "        state = {\n",
         "        weights, state = get_state_dict(model, optimizer)\n        state = {\n",
@@ -49,6 +39,20 @@ PARTS = (
         '"model": model.state_dict(),\n            "optimizer": optimizer.state_dict()',
         '"model": weights,\n            "optimizer": state',
     ),
+)
+IN_PARTS = (
+    ("import torch\n", "import torch\nfrom torch.distributed import checkpoint as parts\n"),
+    (
+        "        checkpoint = torch.load(args.resume)\n",
+        (
+            "        weights, state = get_state_dict(model, optimizer)\n"
+            '        checkpoint = {"model": weights, "optimizer": state}\n'
+            '        checkpoint["scheduler"] = scheduler.state_dict()\n'
+            '        checkpoint["epoch"] = torch.tensor(0)\n'
+            "        parts.load(checkpoint, checkpoint_id=args.resume)\n"
+        ),
+    ),
+    ('checkpoint["epoch"] + 1', 'int(checkpoint["epoch"]) + 1'),
     ('"epoch": epoch,\n            "args": vars(args),', '"epoch": torch.tensor(epoch),'),
     (
         """        torch.save(state, os.path.join(args.output, "last.pt.tmp"))
@@ -57,20 +61,28 @@ PARTS = (
         '        parts.save(state, checkpoint_id=f"{args.output}/{epoch}")\n',
     ),
 )
+SAVED = {
+    "in one file": ((), "last.pt"),
+    "in parts": (IN_PARTS, "0"),
+}
 
 
-def test_a_step_that_makes_room_for_a_state_is_none_of_training(tmp_path: Path) -> None:
+@pytest.mark.parametrize("how", SAVED)
+def test_a_step_that_makes_room_for_a_state_is_none_of_training(how: str, tmp_path: Path) -> None:
     """Before it loads, `torch.distributed.checkpoint` takes one, on gradients that are zero."""
-    text = write(tmp_path, "plain_resume.py", *PARTS)
+    changes, name = SAVED[how]
+    if how == "in parts" and "checkpoint_id" not in inspect.signature(parts.save).parameters:
+        pytest.skip("this torch saves in parts for a group of processes alone")
+    text = write(tmp_path, "plain_resume.py", *OF_DISTRIBUTED, *changes)
     whole = rehearse(tmp_path)
-    loaded = "        start = int("
+    loaded = "        start = "
     (tmp_path / "train.py").write_text(
         text.replace(loaded, f"        optimizer.state.clear()\n{loaded}"), encoding="utf-8"
     )
     without = rehearse(tmp_path)
 
     assert (whole.verdict, whole.findings) == ("go", ())
-    assert "resumed with --resume runs/plain/0: 2 steps" in " ".join(
+    assert f"resumed with --resume runs/plain/{name}: 2 steps" in " ".join(
         render(whole, verbose=1).split()
     )
     assert [one.message.partition(",")[0] for one in without.findings] == [

@@ -10,10 +10,10 @@ from preflight.settings.key_rule import (
     AUTO,
     AUTO_CAPTIONS,
     RuleError,
-    is_function,
     mistake_in,
     parse_rule,
 )
+from preflight.values.code_name import is_code_name
 from tests.files import md5, sha256
 
 DOG = {
@@ -176,10 +176,12 @@ def test_a_part_of_a_function_is_a_mistake() -> None:
 
 
 def test_functions_are_told_from_rules() -> None:
-    assert is_function("train:key")
-    assert is_function("tools/keys.py:key")
-    assert not any(map(is_function, (*AUTO, *AUTO_CAPTIONS, "{stem}:{name}.pt")))
-    assert not any(map(is_function, ("md5('a:' + stem)", "md5(dataset + ':' + relative)", "'a:b'")))
+    assert is_code_name("train:key")
+    assert is_code_name("tools/keys.py:key")
+    assert not any(map(is_code_name, (*AUTO, *AUTO_CAPTIONS, "{stem}:{name}.pt")))
+    assert not any(
+        map(is_code_name, ("md5('a:' + stem)", "md5(dataset + ':' + relative)", "'a:b'"))
+    )
 
 
 @pytest.mark.parametrize("rule", [*AUTO, *AUTO_CAPTIONS])

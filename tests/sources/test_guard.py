@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from preflight.sources.facts import Unguarded
-from preflight.sources.guard import work_at_import
+from preflight.sources.unguarded import work_at_import
 
 TRAIN = """
 def train(model, loader):

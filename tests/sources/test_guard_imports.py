@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from preflight.sources.facts import Unguarded
-from preflight.sources.guard import work_of_import
+from preflight.sources.unguarded import work_of_import
 
 TRAINS = "import torch\nloss.backward()\n"
 DEFINES = """

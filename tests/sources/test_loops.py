@@ -85,3 +85,43 @@ def test_a_loop_that_asks_what_its_batch_is_says_so() -> None:
     assert [
         (one.takes, one.asks) for one in batch_loops(bodies(ast.parse(HEAD + text)), "a.py")
     ] == [("b", True)]
+
+
+EPOCHS = """
+loader = make()
+for epoch in range(9):
+    FIRST
+    for image, label in loader:
+        step(image)
+
+def own(number):
+    print(number)
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "is_told"),
+    [
+        ("pass", False),
+        ("print(epoch, len(loader))", False),
+        ("own(epoch)", False),
+        ("save(model, epoch)", False),
+        ("scheduler.step()", False),
+        ("evaluate(valid)", False),
+        ("for one in models: one.train()", False),
+        ("loader.sampler.set_epoch(epoch)", True),
+        ("loader.sampler.epoch = epoch", True),
+        ("begin(loader, epoch)", True),
+        ("tell(epoch, loader.sampler)", True),
+        ("tell(epoch, {'train': loader})", True),
+        ("for one in hooks: one.before_epoch(epoch)", True),
+        ("call_hook('before_train_epoch')", True),
+        ("callbacks.on_epoch_start()", True),
+        ("trainer.begin(epoch)", True),
+    ],
+)
+def test_what_may_tell_a_sampler_the_epoch_is_known(first: str, *, is_told: bool) -> None:
+    """Also by a function of another file, by a hook, or by a callback."""
+    every = batch_loops(bodies(ast.parse(HEAD + EPOCHS.replace("FIRST", first))), "train.py")
+
+    assert {one.is_in_epochs for one in every if one.takes == "image, label"} == {not is_told}

@@ -52,10 +52,10 @@ def test_whatever_the_users_function_does_is_put_down_to_it(
 def test_a_failure_of_ours_in_a_writers_process_is_told_with_its_traceback(tmp_path: Path) -> None:
     """It was a process that ended with 1 while the writer was called."""
     told = {"reads": False, "number": 0, "root": str(tmp_path), "writer": "a:b", "ranks": 1}
-    with Crew("preflight.storage.saving", [told], lambda: None) as crew:
+    with Crew("preflight.storage.trial_process", [told], lambda: None) as crew:
         crew.order("alone", how=["no way to call it"], path="x", size=1)
         (said,) = crew.answers(60.0)
 
     with pytest.raises(our_failures.ElsewhereError, match="a bug of preflight: TypeError") as ours:
         _ours(said or {})
-    assert "preflight/storage/saving.py" in ours.value.trace.replace("\\", "/")
+    assert "preflight/storage/trial_process.py" in ours.value.trace.replace("\\", "/")

@@ -35,7 +35,6 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
 def write_briefly(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have four processes write for a moment only, where something else is what is tested."""
     monkeypatch.setattr(probe, "_RENAMED", 0.05)
-    monkeypatch.setattr(probe, "_OVERWRITTEN", 0.05)
 
 
 def seen(path: Path, simulated: str | None = None, *, is_written: bool = True) -> StorageProbe:
@@ -62,10 +61,6 @@ def test_an_ordinary_file_system_does_what_writers_rely_on(place: Path) -> None:
         assert locks is not None
         assert locks.turns > 0
         assert (locks.lost, locks.said) == (0, "")
-
-
-def test_a_file_that_is_written_in_place_is_torn_also_there(tmp_path: Path) -> None:
-    assert tried(tmp_path).overwritten.torn > 0
 
 
 def test_a_simulated_rename_that_copies_is_seen_and_nothing_else(tmp_path: Path) -> None:

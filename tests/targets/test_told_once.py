@@ -10,8 +10,8 @@ import pytest
 import preflight
 from preflight.findings.finding import Severity
 from preflight.findings.report import Outcome, Report
+from preflight.targets.looked_at_once import told_once
 from preflight.targets.targets import CacheFolder
-from preflight.targets.told_once import told_once
 from tests.files import WHOLE, put
 
 pytestmark = pytest.mark.usefixtures("at_hand")

@@ -10,7 +10,7 @@ import pytest
 import preflight
 from preflight.session.run import UsageError
 from preflight.settings.job import CacheSettings, DataSettings, Job
-from preflight.targets.unread import OTHERS, Unread, UnreadFiles, suffix_in, unread_in
+from preflight.targets.unread import OTHERS, UnreadFiles, UnreadFolder, suffix_in, unread_in
 from preflight.targets.words.discover import discover
 from tests.archives import photo
 from tests.files import WHOLE, put
@@ -25,7 +25,7 @@ def unread(folder: Path, *words: str, job: Job | None = None) -> dict[str, int]:
     return {one.suffix: one.files for part in found for one in part.files}
 
 
-def in_all(folder: Path, *words: str) -> Unread:
+def in_all(folder: Path, *words: str) -> UnreadFolder:
     (found,) = discover(words, Job(root=str(folder)), str(folder)).unread
     return found
 

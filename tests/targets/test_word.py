@@ -24,9 +24,9 @@ from preflight.targets.targets import (
     Shard,
     Source,
 )
+from preflight.targets.words import braces
 from preflight.targets.words.discover import discover
 from preflight.targets.words.word import read_word
-from preflight.values import braces
 from preflight.values.byte_sizes import format_size, parse_size
 from preflight.values.code_name import parse_pick, parse_spec, write_pick
 from preflight.values.names import counted, name_of, shown, text_of

@@ -7,7 +7,7 @@ import math
 import pytest
 import torch
 
-from preflight.training.numbers_seen import Numbers
+from preflight.training.step_numbers import Numbers
 
 
 def numbers() -> Numbers:

@@ -9,7 +9,7 @@ import pytest
 
 ASKED = """
 import threading, time
-from preflight.users_code.anew import Crowd
+from preflight.users_code.fresh.anew import Crowd
 
 first = Crowd()
 assert first.may_fork()

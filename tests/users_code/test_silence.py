@@ -11,9 +11,9 @@ from collections.abc import Iterator
 import psutil
 import pytest
 
-from preflight.users_code.anew import Anew
-from preflight.users_code.descendants import Descendant
-from preflight.users_code.silence import Silence, has_run
+from preflight.users_code.fresh.anew import Anew
+from preflight.users_code.fresh.descendants import Descendant
+from preflight.users_code.fresh.silence import Silence, has_run
 
 TIMEOUT = 0.8
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from preflight.formats.arrays.safetensors_usual import BITS, METADATA, TENSOR
-from preflight.formats.arrays.strict_json import Text, UnfitError, plain_text
+from preflight.formats.arrays.strict_json import JsonText, UnfitError, plain_text
 from preflight.formats.bytes.blocks import BLOCK, Block
 from preflight.formats.bytes.damaged import DamagedError, TooMuchError
 from preflight.values.names import shown, text_of
@@ -80,7 +80,7 @@ def read_header(text: Block) -> Tensors:
     """
     try:
         _check_utf8(text)
-        return _read(Text(text))
+        return _read(JsonText(text))
     except UnfitError:
         raise DamagedError(
             "structure", f"has a header of {len(text):,} bytes that is no JSON object", offset=8
@@ -96,7 +96,7 @@ def _check_utf8(text: Block) -> None:
         raise UnfitError from error
 
 
-def _read(text: Text) -> Tensors:
+def _read(text: JsonText) -> Tensors:
     tensors = Tensors()
     described = False
     if text.token() != b"{":
@@ -124,7 +124,7 @@ def _read(text: Text) -> Tensors:
     return tensors
 
 
-def _usual(text: Text, tensors: Tensors) -> bytes | None:
+def _usual(text: JsonText, tensors: Tensors) -> bytes | None:
     """Take a tensor that is described as usual, and what stands behind it; None: it is not."""
     match = _USUAL.match(text.text, text.at)
     if match is None or match[1] == METADATA:
@@ -138,7 +138,7 @@ def _usual(text: Text, tensors: Tensors) -> bytes | None:
     return match[6]
 
 
-def _metadata(text: Text) -> None:
+def _metadata(text: JsonText) -> None:
     try:
         _texts(text)
     except UnfitError:
@@ -147,7 +147,7 @@ def _metadata(text: Text) -> None:
         ) from None
 
 
-def _texts(text: Text) -> None:
+def _texts(text: JsonText) -> None:
     """Pass over a map of texts, or null."""
     token = text.token()
     if token == b"null":
@@ -159,7 +159,7 @@ def _texts(text: Text) -> None:
             raise UnfitError
 
 
-def _tensor(text: Text, tensors: Tensors, name: bytes) -> None:
+def _tensor(text: JsonText, tensors: Tensors, name: bytes) -> None:
     try:
         found = _description(text)
     except UnfitError:
@@ -168,7 +168,7 @@ def _tensor(text: Text, tensors: Tensors, name: bytes) -> None:
     tensors.put(name, begin, stop, _length(found[b"dtype"], found[b"shape"], stop - begin))
 
 
-def _description(text: Text) -> dict[bytes, Any]:
+def _description(text: JsonText) -> dict[bytes, Any]:
     """Read an object that has the three fields, or a list of the three."""
     found: dict[bytes, Any] = {}
     token = text.token()
@@ -191,7 +191,7 @@ def _description(text: Text) -> dict[bytes, Any]:
     return found
 
 
-def _dtype(text: Text, token: bytes) -> bytes:
+def _dtype(text: JsonText, token: bytes) -> bytes:
     """Read the name of a type, or an object of that name and null."""
     if token[:1] == b'"':
         return plain_text(token)
@@ -203,14 +203,14 @@ def _dtype(text: Text, token: bytes) -> bytes:
     return name
 
 
-def _shape(text: Text, token: bytes) -> int:
+def _shape(text: JsonText, token: bytes) -> int:
     """Read a list of sizes, and give their product."""
     if token != b"[":
         raise UnfitError
     return _product(map(_size, text.items()))
 
 
-def _offsets(text: Text, token: bytes) -> tuple[int, int]:
+def _offsets(text: JsonText, token: bytes) -> tuple[int, int]:
     if token != b"[":
         raise UnfitError
     begin, comma, stop, bracket = (text.token() for _ in range(4))
@@ -219,7 +219,7 @@ def _offsets(text: Text, token: bytes) -> tuple[int, int]:
     return _size(begin), _size(stop)
 
 
-_FIELDS: dict[bytes, Callable[[Text, bytes], Any]] = {
+_FIELDS: dict[bytes, Callable[[JsonText, bytes], Any]] = {
     b"dtype": _dtype,
     b"shape": _shape,
     b"data_offsets": _offsets,

@@ -37,7 +37,7 @@ class UnfitError(ValueError):
     """This is no JSON, or not what must stand here."""
 
 
-class Text:
+class JsonText:
     """A text of JSON, and how far it was read."""
 
     __slots__ = ("at", "steps", "text")

@@ -70,7 +70,7 @@ class Header(NamedTuple):
     type: bytes
 
 
-class Told(NamedTuple):
+class ToldBefore(NamedTuple):
     """What the headers before a member's own have told about it."""
 
     name: bytes | None = None
@@ -83,7 +83,7 @@ class Told(NamedTuple):
     """Whether anything but names is told."""
 
 
-NOTHING_TOLD = Told()
+NOTHING_TOLD = ToldBefore()
 
 
 def read_header(block: bytes) -> Header | str:
@@ -176,7 +176,7 @@ def padded(size: int) -> int:
     return (size + BLOCK - 1) & -BLOCK
 
 
-def told_by(told: Told, header: Header, body: bytes) -> Told | str:
+def told_by(told: ToldBefore, header: Header, body: bytes) -> ToldBefore | str:
     """Add what an extended header tells; what stands first holds, as with tarfile.
 
     Gives a text where readers refuse the header, as a predicate of it.
@@ -197,7 +197,7 @@ def told_by(told: Told, header: Header, body: bytes) -> Told | str:
         name = shortened(name.rstrip(b"/"))
     size = records.get(b"size")
     sparse = told.sparse or any(key.startswith(b"GNU.sparse.") for key in records)
-    return Told(
+    return ToldBefore(
         name=name if told.name is None else told.name,
         size=_decimal(size) if told.size is None and size is not None else told.size,
         sparse=sparse,

@@ -28,7 +28,7 @@ from preflight.formats.tar.header import (
     COUNTED,
     NOTHING_TOLD,
     Header,
-    Told,
+    ToldBefore,
     Usual,
     number_in,
     only_path,
@@ -162,7 +162,7 @@ def hop(  # noqa: C901, PLR0912, PLR0915  one loop, for speed
                         near.ahead = 2 * _WINDOW
                     continue
         if path is not None:
-            told, path = Told(name=path, headers=1), None
+            told, path = ToldBefore(name=path, headers=1), None
         step = _step(archive, held[begin : begin + _WINDOW], offset, told, last)
         if step.gives is not None:
             last = step.gives
@@ -173,7 +173,7 @@ def hop(  # noqa: C901, PLR0912, PLR0915  one loop, for speed
             return
         offset, told = step.offset, step.told
     if path is not None:
-        told = Told(name=path, headers=1)
+        told = ToldBefore(name=path, headers=1)
     cut = _step(archive, held, offset, told, last).flaw
     if cut is not None:
         flaws.append(cut)
@@ -205,13 +205,15 @@ class _Step(NamedTuple):
     offset: int = 0
     """Where the next header stands."""
 
-    told: Told = NOTHING_TOLD
+    told: ToldBefore = NOTHING_TOLD
     flaw: Flaw | None = None
     ends: bool = True
     """Whether the archive ends here."""
 
 
-def _step(archive: TarBytes, read: bytes, offset: int, told: Told, last: Found | None) -> _Step:
+def _step(
+    archive: TarBytes, read: bytes, offset: int, told: ToldBefore, last: Found | None
+) -> _Step:
     """Take a header of any type, or what stands in its place."""
     data, block = offset + BLOCK, read[:BLOCK]
     header = read_header(block)
@@ -238,7 +240,9 @@ def _step(archive: TarBytes, read: bytes, offset: int, told: Told, last: Found |
     return _Step(member if whole else None, flaw=cut)
 
 
-def _extended(archive: TarBytes, header: Header, read: bytes, offset: int, told: Told) -> _Step:
+def _extended(
+    archive: TarBytes, header: Header, read: bytes, offset: int, told: ToldBefore
+) -> _Step:
     quiet = offset > 0 and not told.headers
     of = "an extended header"
     if header.size < 0:
@@ -270,7 +274,7 @@ def _sparse_map(read: Read, block: bytes, at: int) -> int:
     return blocks
 
 
-def _member(header: Header, told: Told, data: int) -> Member:
+def _member(header: Header, told: ToldBefore, data: int) -> Member:
     name = header.name if told.name is None else told.name
     kind = _KINDS.get(header.type, "other")
     if kind == "folder" or told.name is not None:

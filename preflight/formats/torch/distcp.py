@@ -136,7 +136,7 @@ class Stored(NamedTuple):
     """The name of the item that ends there; empty where it was not told."""
 
 
-class Plan(NamedTuple):
+class SavePlan(NamedTuple):
     """Where the items of a checkpoint lie."""
 
     files: Mapping[str, Stored]
@@ -154,7 +154,7 @@ class _Machine(Machine):
         self.files: dict[str, Stored] = {}
 
 
-def read_plan(read: Read, size: int) -> Plan:
+def read_plan(read: Read, size: int) -> SavePlan:
     """Read such a file; of one that is too long to be followed, only what stands at its beginning.
 
     Raises:
@@ -162,7 +162,7 @@ def read_plan(read: Read, size: int) -> Plan:
     """
     machine = _Machine()
     walked = walk(read, 0, size, machine=machine, opcodes=_OPCODES)
-    return Plan(machine.files, tuple(filter(is_dangerous, walked.globals)))
+    return SavePlan(machine.files, tuple(filter(is_dangerous, walked.globals)))
 
 
 def _memoize(machine: Machine, _: bytes) -> None:

@@ -34,9 +34,10 @@ def _deepcopy(original: Callable[..., Any], watch: Watch) -> Callable[..., Any]:
 def _look(thing: Any, watch: Watch) -> bool:
     """Give the facts of a copy of a model, and say whether it cannot be made."""
     from preflight.models.copiers import short
-    from preflight.models.read import copy_model, is_model
+    from preflight.models.read import copy_model
+    from preflight.objects.copying.refusing import is_module
 
-    if not is_model(thing):
+    if not is_module(thing):
         return False
     at = watch.place()
     watch.met(Met(what="copy", at=at))

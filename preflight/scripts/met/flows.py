@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
-from preflight.batches.beyond import BLINDLY, PART
+from preflight.batches.past_the_end import BLINDLY, PART
 from preflight.flow.begun import CAME, OVER
 from preflight.flow.fitted import Fitted, fit
 from preflight.objects.facts import Definition

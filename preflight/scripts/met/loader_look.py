@@ -40,7 +40,7 @@ def _sent(loader: Any, known: loaders.Known, watch: Watch) -> list[Facts]:
     wants_sent = any(watch.wants(one) for one in _OF_SENT)
     if watch.wants("Loaded"):
         from preflight.loaders.travel import travel
-        from preflight.loaders.workers import Surroundings
+        from preflight.loaders.workers.fresh import Surroundings
         from preflight.users_code.main_module import why_no_worker
 
         if why_no_worker() is None:

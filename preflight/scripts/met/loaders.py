@@ -85,6 +85,7 @@ class Shortened:
             if self._flow is not None and batches is not None:
                 self._flow.go_on(batches, self._given)
             watch.shortened(f"epochs to {counted(watch.batches, 'batch', 'batches')}")
+            watch.in_epoch &= evaluating
             over = StopIteration()
             over.of_preflight = True  # type: ignore[attr-defined]
             raise over
@@ -94,6 +95,7 @@ class Shortened:
             try:
                 batch = theirs(next)(self._batches)
             except StopIteration:
+                watch.in_epoch &= evaluating
                 if flow is not None:
                     flow.over(self._given)
                 raise
@@ -102,6 +104,7 @@ class Shortened:
             watch.on_stop.append(self._at_end)
         self._given += 1
         watch.given += 1
+        watch.in_epoch |= not evaluating
         watch.met(Met(what="loader", at=self._at))
         if watch.while_at == "evaluation" and self._given == 1:
             watch.evaluates(self._at)

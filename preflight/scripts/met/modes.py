@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from preflight.scripts.facts import Met
+from preflight.scripts.met.steps import trained_of
 from preflight.scripts.points import Point
 from preflight.scripts.watch import Watch
 
@@ -19,7 +20,8 @@ def _train(original: Callable[..., Any], watch: Watch) -> Callable[..., Any]:
         with watch.looking() as is_outermost:
             if is_outermost and any(one.requires_grad for one in module.parameters()):
                 at = watch.place() if _is_own(watch) else None
-                watch.set_mode(module, evaluating=not mode, at=at)
+                owned = not mode and trained_of(watch).owns(module)
+                watch.set_mode(module, evaluating=not mode, owned=owned, at=at)
             return original(module, mode)
 
     return train

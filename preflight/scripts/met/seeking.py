@@ -10,8 +10,8 @@ from contextlib import contextmanager
 
 from preflight.scripts.watch import Watch
 from preflight.training.facts import LOSS, NotFinite
-from preflight.training.numbers_seen import Numbers
 from preflight.training.origins import Origins
+from preflight.training.step_numbers import Numbers
 
 _CALL = re.compile(r'\s+File "(.+)", line (\d{1,9}), in (.+)')
 _FUNCTION = re.compile(r"Function '(\w+?)(?:Backward\d*)?'")

@@ -16,7 +16,7 @@ from preflight.scripts.met.seeking import seeking, slopes
 from preflight.scripts.points import Point
 from preflight.scripts.watch import Watch
 from preflight.training.facts import UNUSED, Idle, Steps
-from preflight.training.numbers_seen import Numbers
+from preflight.training.step_numbers import Numbers
 from preflight.training.trained import Trained
 from preflight.values.names import name_of
 
@@ -100,6 +100,11 @@ def sought(watch: Watch) -> AbstractContextManager[None]:
 def numbers_of(watch: Watch) -> Numbers:
     """Give what the steps of the script compute."""
     return _of(watch).numbers
+
+
+def trained_of(watch: Watch) -> Trained:
+    """Give the parameters that the script trains."""
+    return _of(watch).trained
 
 
 @functools.lru_cache(maxsize=1)

@@ -65,6 +65,7 @@ class Log:
         self._is_noted = False
         self._first_saved: int | None = None
         self._has_kept = False
+        self._has_saved_again = False
         self._has_way = False
         self._within = threading.local()
         watch.on_stop += [self.read_back, self._may_go_on]
@@ -105,7 +106,12 @@ class Log:
             )
         elif self._steps == 1 or self._averages.is_open:
             self._look()
+        if self._has_saved_again:  # and nothing more at that step
+            self._stop()
         self._steps += 1
+
+    def _stop(self) -> None:
+        self.watch.stop("it has gone on, and has saved again")
 
     def _keep_all(self) -> None:
         """Keep what lies there behind the first save: a resume begins as after a crash there."""
@@ -176,6 +182,7 @@ class Log:
             at=at,
             holds_state=holds or writer == OF_LIGHTNING,
             is_folder=bool(own) and os.path.isdir(own),
+            in_epoch=self.watch.in_epoch,
             counts=counts,
         )
         self._write(moment)
@@ -188,7 +195,9 @@ class Log:
             self._saved[own] = (writer, at)
             self._tell(own, writer, at)
         if self.watch.options.get("resuming") == ALONE and self._steps:
-            self.watch.stop("it has gone on, and has saved again")
+            self._has_saved_again = True
+            if counts or moment.holds_state or moment.is_folder:
+                self._stop()
 
     def _tell(self, path: str, writer: str, at: Frame | None) -> None:
         name = name_of(path, self.watch.root)

@@ -33,6 +33,7 @@ def _saver(
     path_of: Callable[[tuple[Any, ...], Mapping[str, Any], Any], str],
     *,
     redirects: tuple[int, str] | None = None,
+    state: tuple[int, str] = (0, ""),
 ) -> Callable[[Any, Watch], Any]:
     """Wrap what saves: who saved what, and in which state training was."""
 
@@ -55,12 +56,17 @@ def _saver(
                     is_own = outermost and watch.is_own(watch.caller())
                     log.files[log.real(path)] = File(writer, watch.place(), is_own)
                 if outermost and (path or writer != "torch.save"):
-                    log.saved(path, writer, args[0] if args else None)
+                    log.saved(path, writer, _given(state, args, named))
                 return given
 
         return save
 
     return wrap
+
+
+def _given(place: tuple[int, str], args: tuple[Any, ...], named: Mapping[str, Any]) -> Any:
+    number, name = place
+    return named.get(name, args[number] if len(args) > number else None)
 
 
 def _moved(
@@ -70,7 +76,7 @@ def _moved(
     if place is None or watch.layer is None:
         return args, named
     number, name = place
-    file = named.get(name, args[number] if len(args) > number else None)
+    file = _given(place, args, named)
     if not isinstance(file, (str, os.PathLike)):
         return args, named
     path = watch.layer.writing(file, fresh=True)
@@ -196,15 +202,21 @@ POINTS = (
         name="Accelerator.save_state",
         wrap=_saver("Accelerator.save_state", _returned),
     ),
-    Point(
-        module="pytorch_lightning.trainer.trainer",
-        name="Trainer.save_checkpoint",
-        wrap=_saver(OF_LIGHTNING, _path_in(1, "filepath")),
+    *(
+        Point(
+            module=module,
+            name="Trainer.save_checkpoint",
+            wrap=_saver(OF_LIGHTNING, _path_in(1, "filepath")),
+        )
+        for module in ("pytorch_lightning.trainer.trainer", "lightning.pytorch.trainer.trainer")
     ),
-    Point(
-        module="lightning.pytorch.trainer.trainer",
-        name="Trainer.save_checkpoint",
-        wrap=_saver(OF_LIGHTNING, _path_in(1, "filepath")),
+    *(
+        Point(
+            module=module,
+            name="Fabric.save",
+            wrap=_saver("Fabric.save", _path_in(1, "path"), state=(2, "state")),
+        )
+        for module in ("lightning_fabric.fabric", "lightning.fabric.fabric")
     ),
     Point(
         module="torch.distributed.checkpoint.state_dict_saver",

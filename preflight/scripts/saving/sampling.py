@@ -14,7 +14,10 @@ _TENSORS, _NUMBERS = 200, 8
 # Bytes of a batch, and things in it.
 _BYTES, _THINGS = 1 << 16, 200
 
-COUNTS = ("epoch", "step", "global_step", "iteration", "iter", "steps", "global_steps", "it")
+COUNTS = (
+    *("epoch", "step", "global_step", "iteration", "iter", "steps", "global_steps", "it"),
+    *("iter_num", "train_steps", "global_iter"),
+)
 """Names by which checkpoints say how far training is."""
 
 
@@ -85,10 +88,12 @@ def stands_at(state: object) -> tuple[Mapping[str, int], bool]:
     counts = {
         name: one for name, one in found if isinstance(one, int) and not isinstance(one, bool)
     }
-    inner = [one for one in state.values() if isinstance(one, (Mapping, list, tuple))]
+    inner = list(state.values())
     inner += [one for each in inner if isinstance(each, (list, tuple)) for one in each[:4]]
     return counts, any(map(_is_state, (state, *inner)))
 
 
 def _is_state(one: object) -> bool:
-    return isinstance(one, Mapping) and {"state", "param_groups"} <= one.keys()
+    if isinstance(one, Mapping):
+        return {"state", "param_groups"} <= one.keys()
+    return isinstance(one, sys.modules["torch"].optim.Optimizer)  # which Fabric saves as one

@@ -39,7 +39,9 @@ def _run_path(typed: str, args: list[str], begun: Collection[str]) -> None:
     main.__dict__["__cached__"] = None
     with io.open_code(path) as file:
         text = file.read()
-    exec(compile(text, path, "exec"), main.__dict__)  # noqa: S102  that is what was asked for
+    # Not with our own `from __future__ import annotations`.
+    code = compile(text, path, "exec", dont_inherit=True)
+    exec(code, main.__dict__)  # noqa: S102  that is what was asked for
 
 
 @passes_on

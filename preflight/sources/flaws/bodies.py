@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeAlias
 Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
-_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 # Half of all nodes are of these, and there is nothing below them.
 _LEAVES = frozenset({ast.Name, ast.Constant, ast.alias, ast.Global, ast.Nonlocal})
@@ -90,15 +90,6 @@ def parts(node: ast.AST) -> Iterator[ast.AST]:
         yield from ast.iter_child_nodes(node)
 
 
-def header(statement: ast.AST) -> list[ast.AST]:
-    """Give the parts of a statement that are no statements themselves."""
-    return [
-        one
-        for one in ast.iter_child_nodes(statement)
-        if not isinstance(one, (ast.stmt, ast.ExceptHandler, ast.match_case))
-    ]
-
-
 def stored(nodes: Iterable[ast.AST]) -> set[str]:
     """Give the names that these give a value to."""
     names: set[str] = set()
@@ -109,7 +100,7 @@ def stored(nodes: Iterable[ast.AST]) -> set[str]:
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
                 names.add(node.id)
             continue
-        if isinstance(node, _COMPREHENSIONS):  # only `:=` gives a name that stays
+        if isinstance(node, COMPREHENSIONS):  # only `:=` gives a name that stays
             inner = (one.target for one in ast.walk(node) if isinstance(one, ast.NamedExpr))
             names.update(one.id for one in inner)
             continue
@@ -136,7 +127,7 @@ def loads(nodes: Iterable[ast.AST]) -> Iterator[ast.Name]:
     hidden: set[str] = set()
     every = list(own(list(nodes)))
     for node in every:
-        if isinstance(node, _COMPREHENSIONS):
+        if isinstance(node, COMPREHENSIONS):
             hidden |= _of_comprehension(node)
     for node in every:
         is_read = isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Store)

@@ -5,19 +5,18 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from preflight.sources.flaws.bodies import Body, is_try
 from preflight.sources.flaws.facts import BatchLoop, Use
-from preflight.sources.flaws.made_by import PASS_ON, Names, made_by, placed, values_of
+from preflight.sources.flaws.made_by import PASS_ON, FileNames, made_by, placed, values_of
+from preflight.sources.flaws.telling import Spans, tells_epoch, untold_epochs
 from preflight.sources.flaws.tuples import imports_in
 from preflight.sources.flaws.uses import uses_of
 from preflight.syntax.running import last_name
 
 # Exceptions by which a loop copes with a batch of another form.
 _COPES = frozenset({"TypeError", "ValueError", "KeyError", "IndexError", "Exception", ""})
-
-_TELL = frozenset({"set_epoch", "prepare", "prepare_data_loader", "setup_dataloaders"})
 
 _TAKES = (ast.For, ast.AsyncFor, ast.Assign)
 
@@ -36,14 +35,14 @@ def may_loop(content: bytes) -> bool:
 def batch_loops(every: Sequence[Body], file: str) -> Iterator[BatchLoop]:
     """Give the loops of one file, of all that runs in it."""
     found = [(body, tuple(_taken(body))) for body in every]
-    tells = any(_tells_epoch(node) for body in every for node in body.nodes)
+    tells = any(tells_epoch(node) for body in every for node in body.nodes)
     if not any(several for _, several in found):
         return
     known = _names(every, file)
     for body, several in found:
         place = placed(known, body) if several else None
-        epochs = _spans_of_epochs(body) if several and not tells else []
         for taken in several:
+            epochs = [] if tells else untold_epochs(body, every, taken.over)
             for made in dict.fromkeys(made_by(taken.over, place, 0)) if place else ():
                 name, _, inner = known.imports.get(made.maker, "").partition(":")
                 yield BatchLoop(
@@ -61,14 +60,14 @@ def batch_loops(every: Sequence[Body], file: str) -> Iterator[BatchLoop]:
                 )
 
 
-def _names(every: Sequence[Body], file: str) -> Names:
+def _names(every: Sequence[Body], file: str) -> FileNames:
     calls: dict[str, list[tuple[ast.Call, Body]]] = {}
     for body in every:
         for node in body.nodes:
             if isinstance(node, ast.Call):
                 calls.setdefault(last_name(node.func), []).append((node, body))
     own = frozenset(body.name.partition(".")[0] for body in every if body.name)
-    return Names(values_of(every[0]), own, imports_in(every, file), every, calls)
+    return FileNames(values_of(every[0]), own, imports_in(every, file), every, calls)
 
 
 def _written(target: ast.expr) -> str:
@@ -158,10 +157,6 @@ def _of_body(node: ast.For | ast.AsyncFor, name: ast.Name, over: ast.expr) -> It
             return
 
 
-Spans: TypeAlias = "list[tuple[int, int]]"
-"""First and last lines. A statement whose first line is within those of a block is in it."""
-
-
 def _spans(body: Body) -> tuple[Spans, Spans]:
     """Give what is under a test, and what is under a handler for what another form raises."""
     tested: Spans = []
@@ -173,22 +168,6 @@ def _spans(body: Body) -> tuple[Spans, Spans]:
             inner = node.body  # type: ignore[attr-defined]
             coped.append((inner[0].lineno, inner[-1].end_lineno))
     return tested, coped
-
-
-def _tells_epoch(node: ast.AST) -> bool:
-    """Whether it tells a loader the epoch, or has a library prepare loaders, which do so then."""
-    named = isinstance(node, ast.Constant) and node.value == "set_epoch"
-    return named or (isinstance(node, ast.Attribute) and node.attr in _TELL)
-
-
-def _spans_of_epochs(body: Body) -> Spans:
-    """Give the bodies of loops over epochs."""
-    loops = (node for node in body.nodes if isinstance(node, ast.For))
-    return [
-        (one.body[0].lineno, one.body[-1].end_lineno or one.lineno)
-        for one in loops
-        if "epoch" in f"{ast.unparse(one.target)} {ast.unparse(one.iter)}".lower()
-    ]
 
 
 def _is_in(line: int, spans: Spans) -> bool:

@@ -30,7 +30,7 @@ class Made(NamedTuple):
     given: str | None = None
 
 
-class Names(NamedTuple):
+class FileNames(NamedTuple):
     """What the names of a file stand for."""
 
     tops: Mapping[str, list[ast.expr]]
@@ -45,20 +45,20 @@ class Names(NamedTuple):
     """By the last name of what is called."""
 
 
-class Place(NamedTuple):
+class ExpressionPlace(NamedTuple):
     """Where an expression stands."""
 
-    file: Names
+    file: FileNames
     body: Body
     values: Mapping[str, list[ast.expr]]
     hidden: frozenset[str]
     """The function's parameters."""
 
 
-def placed(file: Names, body: Body) -> Place:
+def placed(file: FileNames, body: Body) -> ExpressionPlace:
     """Say where the expressions of a function stand."""
     values = {} if isinstance(body.node, ast.Module) else values_of(body)
-    return Place(file, body, values, frozenset(parameters(body)))
+    return ExpressionPlace(file, body, values, frozenset(parameters(body)))
 
 
 def values_of(body: Body) -> dict[str, list[ast.expr]]:
@@ -109,7 +109,7 @@ def _is_passed(value: ast.expr, name: str) -> bool:
     return isinstance(value, (ast.Name, ast.Attribute)) and ast.unparse(value) == name
 
 
-def made_by(node: ast.expr, place: Place, hops: int) -> Iterator[Made]:
+def made_by(node: ast.expr, place: ExpressionPlace, hops: int) -> Iterator[Made]:
     """Say what makes the value of an expression."""
     if hops > _MOST_HOPS:
         return
@@ -126,7 +126,7 @@ def made_by(node: ast.expr, place: Place, hops: int) -> Iterator[Made]:
         yield from _of_name(node, place, hops)
 
 
-def _called(node: ast.Call, place: Place) -> Iterator[Made]:
+def _called(node: ast.Call, place: ExpressionPlace) -> Iterator[Made]:
     name = ast.unparse(node.func)
     first = name.partition(".")[0]
     if not isinstance(node.func, ast.Name) and first not in place.file.imports:
@@ -137,7 +137,7 @@ def _called(node: ast.Call, place: Place) -> Iterator[Made]:
         yield Made(name, given=", ".join(words))
 
 
-def _of_name(node: ast.Name, place: Place, hops: int) -> Iterator[Made]:
+def _of_name(node: ast.Name, place: ExpressionPlace, hops: int) -> Iterator[Made]:
     name = node.id
     if name in place.values:
         values = [one for one in place.values[name] if ast.unparse(one) != name]
@@ -157,7 +157,7 @@ def _of_name(node: ast.Name, place: Place, hops: int) -> Iterator[Made]:
             yield from made_by(values[0], top, hops + 1)
 
 
-def _of_attribute(node: ast.Attribute, place: Place, hops: int) -> Iterator[Made]:
+def _of_attribute(node: ast.Attribute, place: ExpressionPlace, hops: int) -> Iterator[Made]:
     """Follow `self.loader` to the one place of its class that gives it a value."""
     name = ast.unparse(node)
     owner = place.body.owner
@@ -167,7 +167,7 @@ def _of_attribute(node: ast.Attribute, place: Place, hops: int) -> Iterator[Made
         yield from made_by(given[0][0], placed(place.file, given[0][1]), hops + 1)
 
 
-def _handed(name: str, place: Place, hops: int) -> Iterator[Made]:
+def _handed(name: str, place: ExpressionPlace, hops: int) -> Iterator[Made]:
     """Follow a parameter to what the calls of its function in this file hand over."""
     function = place.body.node
     if isinstance(function, ast.Module) or "." in place.body.name:

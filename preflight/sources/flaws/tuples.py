@@ -9,7 +9,7 @@ from typing import NamedTuple
 from preflight.sources.flaws.bodies import Body, stored, text_at
 from preflight.sources.flaws.facts import Returned, TupleLoop
 from preflight.syntax.parsing import Parsed, code_of
-from preflight.syntax.running import last_name
+from preflight.syntax.running import is_none, last_name
 
 # Decorators that leave what a function gives as it is.
 _PLAIN = frozenset({"staticmethod", "classmethod", "no_grad", "inference_mode", "torch_no_grad"})
@@ -152,7 +152,7 @@ def _given(body: Body, file: str) -> Returned | None:
     if any(isinstance(one, (ast.Yield, ast.YieldFrom)) for one in nodes):
         return None
     values = [one.value for one in nodes if isinstance(one, ast.Return)]
-    given = [one for one in values if one is not None and not _is_none(one)]
+    given = [one for one in values if one is not None and not is_none(one)]
     tuples = [one for one in given if isinstance(one, ast.Tuple)]
     sizes = {len(one.elts) for one in tuples}
     if not tuples or len(tuples) != len(given) or len(sizes) != 1:
@@ -161,10 +161,6 @@ def _given(body: Body, file: str) -> Returned | None:
     if not scalar and any(_may_be_taken_apart(part) for one in tuples for part in one.elts):
         return None
     return Returned(file, function.lineno, body.name, sizes.pop(), scalar)
-
-
-def _is_none(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and node.value is None
 
 
 def _may_be_taken_apart(node: ast.expr) -> bool:

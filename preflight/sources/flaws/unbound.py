@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 
 from preflight.sources.flaws.bodies import (
     Body,
-    header,
     is_try,
     loads,
     own,
@@ -28,7 +27,7 @@ from preflight.sources.flaws.raising import (
     raisers,
 )
 from preflight.syntax.parsing import Parsed, code_of
-from preflight.syntax.running import last_name
+from preflight.syntax.running import header, last_name
 
 _LEAVE = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 _GROWS = frozenset({"add", "append", "extend", "insert", "update"})

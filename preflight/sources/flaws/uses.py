@@ -9,13 +9,13 @@ import ast
 from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
+from preflight.sources.flaws.bodies import COMPREHENSIONS
 from preflight.sources.flaws.facts import EACH, Use
 from preflight.syntax.running import last_name
 
 Way: TypeAlias = "tuple[str | int, ...]"
 
 _JUMPS = (ast.Return, ast.Break, ast.Continue, ast.Raise)
-_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _ORDERS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 
 # They go through all that a generator gives.
@@ -189,7 +189,7 @@ class _Uses:
 
     def _look_at_each(self, node: ast.AST, *, is_whole: bool) -> None:
         """Look at what is done with each part: `{k: v.to(device) for k, v in batch.items()}`."""
-        assert isinstance(node, _COMPREHENSIONS)  # noqa: S101  for the type checker
+        assert isinstance(node, COMPREHENSIONS)  # noqa: S101  for the type checker
         [each, *more] = node.generators
         self._look(each.iter)
         if more or each.ifs or not is_whole:

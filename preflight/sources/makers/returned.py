@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from preflight.syntax.running import last_name
+from preflight.syntax.running import is_none, last_name
 
 # How far a value is followed from name to name.
 _MOST_STEPS = 32
@@ -18,7 +18,7 @@ _WRAPPERS = frozenset(
 )
 
 
-class Returned(NamedTuple):
+class ReturnedValues(NamedTuple):
     """What the values of a function are."""
 
     names: tuple[str, ...] = ()
@@ -31,7 +31,7 @@ class Returned(NamedTuple):
     """Whether it returns or yields anything at all."""
 
 
-def returned_by(function: ast.FunctionDef) -> Returned:
+def returned_by(function: ast.FunctionDef) -> ReturnedValues:
     """Say what a function returns, also through variables, tuples and methods of what it made."""
     values: dict[str, list[ast.expr]] = {}
     given: list[ast.expr] = []
@@ -50,8 +50,8 @@ def returned_by(function: ast.FunctionDef) -> Returned:
                 pass
     names = dict.fromkeys(name for value in given for name in _names(value, values))
     annotated = tuple(_annotated(function.returns))
-    is_something = any(not _is_none(one) for one in given)
-    return Returned((*names, *annotated), annotated, is_something)
+    is_something = any(not is_none(one) for one in given)
+    return ReturnedValues((*names, *annotated), annotated, is_something)
 
 
 def needs_of(function: ast.FunctionDef) -> tuple[str, ...]:
@@ -124,7 +124,3 @@ def _annotated(annotation: ast.expr | None) -> Iterator[str]:
             yield last_name(node)
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
             yield node.value.partition("[")[0].rpartition(".")[2]
-
-
-def _is_none(value: ast.expr) -> bool:
-    return isinstance(value, ast.Constant) and value.value is None

@@ -8,10 +8,10 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from preflight.sources.makers.returned import Returned, needs_of, returned_by
+from preflight.sources.makers.returned import ReturnedValues, needs_of, returned_by
 from preflight.sources.work_names import TRAINS
 from preflight.syntax.parsing import UnparsableError, parse
-from preflight.syntax.running import last_name
+from preflight.syntax.running import called_in, last_name
 from preflight.values.names import name_of
 from preflight.values.small_files import OddFileError, read_small
 
@@ -35,7 +35,7 @@ class DefinedFunction(NamedTuple):
     name: str
     line: int
     needs: tuple[str, ...]
-    returned: Returned
+    returned: ReturnedValues
 
 
 class DefinedClass(NamedTuple):
@@ -95,7 +95,7 @@ def _summary(file: str, tree: ast.Module) -> Defined:
     trains = TRAINS.match(file.rpartition("/")[2].removesuffix(".py")) is not None
     for node in tree.body:
         if trains and not isinstance(node, ast.ClassDef):
-            called |= _called_in(node)
+            called |= called_in(node)
         if isinstance(node, ast.FunctionDef):
             if not node.name.startswith("_") and not TRAINS.match(node.name):
                 returned = returned_by(node)
@@ -104,15 +104,11 @@ def _summary(file: str, tree: ast.Module) -> Defined:
             bases = tuple(map(last_name, node.bases))
             needs, is_abstract = _needs_of_class(node), _is_abstract(node)
             classes.append(DefinedClass(node.name, node.lineno, needs, bases, is_abstract))
-            used |= _called_in(node) - {node.name}
+            used |= called_in(node) - {node.name}
         elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Name):
             aliases |= dict.fromkeys(map(last_name, node.targets), node.value.id)
     every = frozenset(used), frozenset(called), aliases
     return Defined(file, tuple(functions), tuple(classes), *every)
-
-
-def _called_in(node: ast.stmt) -> set[str]:
-    return {last_name(one.func) for one in ast.walk(node) if isinstance(one, ast.Call)}
 
 
 def _is_abstract(node: ast.ClassDef) -> bool:

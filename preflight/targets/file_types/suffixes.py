@@ -13,5 +13,8 @@ PTH_TAR = ".pth.tar"
 
 CACHE_SUFFIXES = (".pt", ".pth", PTH_TAR, ".ckpt", ".safetensors", ".npz", ".npy", dcp_names.PART)
 
+TABLES = ("metadata.jsonl", "metadata.csv")
+"""Tables of captions that are read, in the folder of the images or above it, by their names."""
+
 COLUMNAR_SUFFIXES = (".arrow", ".parquet")
 """Files of rows, as `datasets` and others keep them, which no reader reads."""

@@ -14,6 +14,7 @@ from preflight.targets.few_pictures import may_only_show
 from preflight.targets.folders import (
     look_around,
 )
+from preflight.targets.looked_at_once import told_once
 from preflight.targets.one_file import UnknownWordError
 from preflight.targets.targets import (
     Built,
@@ -25,8 +26,7 @@ from preflight.targets.targets import (
     Shard,
     Source,
 )
-from preflight.targets.told_once import told_once
-from preflight.targets.unread import Unread, unread_in
+from preflight.targets.unread import UnreadFolder, unread_in
 from preflight.targets.words.code_words import source_of
 from preflight.targets.words.grouping import by_folder, of_settings, together
 from preflight.targets.words.in_settings import (
@@ -56,7 +56,7 @@ class Discovered(NamedTuple):
     """What nobody names: what belongs together as data, by entries of the settings, by words or by
     folders; and this machine, where the job runs on another one."""
 
-    unread: tuple[Unread, ...] = ()
+    unread: tuple[UnreadFolder, ...] = ()
     """What lies in each folder that was named, or around, and that no reader reads."""
 
     may_only_show: tuple[Folder, ...] = ()
@@ -144,7 +144,7 @@ def _around(folder: str) -> Iterator[Target]:
 
 def _unread(
     words: tuple[str, ...], job: Job, folder: str, targets: Iterable[Target], *, is_run: bool
-) -> Iterator[Unread]:
+) -> Iterator[UnreadFolder]:
     """Count in each folder that was named, and lies in no other one; or in what is around.
 
     Of that, nobody has taken anything for data where a script `is_run`. Settings that name files of

@@ -6,13 +6,11 @@ import os
 from collections.abc import Iterator
 
 from preflight.settings.job import CacheSettings, DataSettings, Factory, Job
-from preflight.settings.key_rule import is_function
 from preflight.settings.nearest import Nearest
-from preflight.settings.split import is_function as divides
 from preflight.settings.split import steps_of
 from preflight.targets.targets import Built, CacheFolder, Dataset, Loader, Remote
 from preflight.targets.words.discover import Discovered
-from preflight.values.code_name import command_for
+from preflight.values.code_name import command_for, is_code_name
 from preflight.values.names import shown
 
 
@@ -41,11 +39,11 @@ def _codes(job: Job, found: Discovered, *, typed: bool) -> Iterator[str]:
     code += [] if typed else [one.run for one in job.script]
     if any(isinstance(one, CacheFolder) for one in targets):
         keys = (one.key for one in job.cache)
-        code += [key for key in keys if key is not None and is_function(key)]
+        code += [key for key in keys if key is not None and is_code_name(key)]
     for row in _rows(job, found):
         if isinstance(row, CacheSettings) and row.writer is not None:
             code.append(row.writer)
-        code += filter(divides, (word for step in steps_of(row.split) for word in step))
+        code += filter(is_code_name, (word for step in steps_of(row.split) for word in step))
     yield from code
     runs = code or any(isinstance(one, Built) for one in targets)
     if runs and job.python is not None and "python" not in job.origins:  # no flag, no variable

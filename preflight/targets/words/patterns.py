@@ -30,8 +30,8 @@ from preflight.targets.targets import (
     Shard,
     Unlistable,
 )
+from preflight.targets.words import braces
 from preflight.targets.words.paths import but_unread, but_videos, columnar_in, read_path
-from preflight.values import braces
 from preflight.values.addresses import is_spelled, plain_path
 from preflight.values.names import path_below
 

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from preflight.formats.bytes.damaged import DamagedError
-from preflight.formats.torch.distcp import Plan, Stored, read_plan
+from preflight.formats.torch.distcp import SavePlan, Stored, read_plan
 from tests.distributed import save
 
 
-def read(content: bytes) -> Plan:
+def read(content: bytes) -> SavePlan:
     return read_plan(lambda offset, size: content[offset : offset + size], len(content))
 
 
@@ -69,7 +69,7 @@ def test_names_that_are_not_told_name_nothing() -> None:
 
 @pytest.mark.parametrize("other", [{"relative_path": "x"}, [("x", 0, 5)], None])
 def test_another_pickle_names_nothing(other: object) -> None:
-    assert read(pickle.dumps(other)) == Plan({}, ())
+    assert read(pickle.dumps(other)) == SavePlan({}, ())
 
 
 def test_what_makes_no_sense_is_damage() -> None:

@@ -1,0 +1,294 @@
+"""Holds what workers gave of a stream in an epoch against what it gives without workers."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import math
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple, cast
+
+from preflight.batches.pass_facts import Among
+from preflight.epochs import rows
+from preflight.epochs.facts import LeftBehind
+from preflight.epochs.left_behind import Watched
+from preflight.loaders.workers.starting import configured
+from preflight.loaders.wrappers import as_it_comes, real_loader, with_real
+from preflight.objects.attributes import classes
+from preflight.objects.random_state import seed
+from preflight.users_code.frames import is_users
+
+# Items that are noted; of more, the first are held against each other.
+_MOST = 20_000
+
+# How likely it may be that two workers which draw by chance give just the same.
+_BY_CHANCE = 1e-4
+
+# Of fewer items it is not said that some are lacking; and an epoch without workers is left that is
+# so many times as long.
+_FEWEST, _LONGER = 8, 4
+
+# Items of two workers that are held against each other, with the same random numbers for each.
+_MOST_FROZEN = 256
+_END = object()
+
+
+class Noted:
+    """The items that each worker gave in an epoch, as numbers, by each part of a batch."""
+
+    def __init__(self, workers: int, batch_size: int | None) -> None:
+        self.parts: dict[str, list[list[int]]] = {}
+        self.batches = 0
+        self.is_whole = True
+        """Whether all items are noted."""
+
+        self.workers, self.batch_size = workers, batch_size
+        self._number = 0
+
+    def take(self, batch: Any) -> None:
+        """Note what is in a batch; workers give theirs in turn."""
+        worker = self.batches % self.workers
+        self.batches += 1
+        try:
+            found = rows.told_apart(batch, self.batch_size) if self.is_whole else {}
+        except Exception:  # noqa: BLE001  a type of the user's that nobody can make bytes of
+            found = {}
+        self._number += max(map(len, found.values()), default=0)
+        self.is_whole = bool(found) and self._number <= _MOST
+        for name, numbers in found.items():
+            by_worker = self.parts.setdefault(name, [[] for _ in range(self.workers)])
+            by_worker[worker] += numbers
+
+    def counts(self, name: str) -> Counter[int]:
+        """Count the items of all workers."""
+        return Counter(itertools.chain.from_iterable(self.parts.get(name, ())))
+
+
+def compare(loader: Any, given: Noted, alone: Noted, seconds: float) -> Among | None:
+    """Say what is otherwise without workers; None: nothing, or nobody knows."""
+    real = real_loader(loader)
+    until = time.monotonic() + seconds
+    drops = vars(real).get("drop_last") is True
+    name = _alike(given)
+    if name is not None:
+        return _repeated(given, alone, name, drops=drops)
+    found = _uneven(given, alone, drops=drops)
+    if found is None and given.workers > 1:
+        # Each item is made another by chance, and none has a part that says which it is.
+        found = _repeated(given, alone, next(iter(given.parts)), drops=drops)
+        own = vars(real)
+        may_divide = own.get("worker_init_fn") is not None
+        left = until - time.monotonic()
+        if found is None or may_divide or not _give_the_same(own["dataset"], given.workers, left):
+            return None
+    return found
+
+
+class Alone(NamedTuple):
+    """An epoch without workers."""
+
+    noted: Noted
+    left_behind: LeftBehind | None
+    """What its stream has read, and does not give."""
+
+
+def run_alone(
+    loader: Any, given: Noted, seconds: float, tell: Callable[..., None], root: str
+) -> Alone | None:
+    """Note an epoch without workers; None where it does not come to its end in time.
+
+    Last of all: what a data set keeps of itself is used up by that.
+    """
+    kinds = classes("torch.utils.data", "DataLoader")
+    if not given.parts or not issubclass(type(real_loader(loader)), kinds):
+        return None
+    until, most = time.monotonic() + seconds, _LONGER * given.batches + given.workers
+    noted = Noted(1, given.batch_size)
+    try:
+        other: Any = configured(real_loader(loader), 0, None)
+        vars(other).update(timeout=0, persistent_workers=False, drop_last=False)
+        is_bare = as_it_comes(loader) is not None
+        batches = iter(other if is_bare else cast("Any", with_real(loader, other)))
+        watched = _watch(batches, other.dataset, root) if is_bare else None
+        for batch in batches:
+            noted.take(batch)
+            tell(beside=noted.batches)
+            if time.monotonic() > until or noted.batches > most:
+                return None
+        left = watched.left_behind() if watched is not None else None
+    except Exception:  # noqa: BLE001  the user's code, which is not asked for this by the job
+        return None
+    return Alone(noted, left)
+
+
+def is_own_stream(loader: Any, root: str) -> bool:
+    """Whether the data set of a loader is a stream that was written for this job."""
+    dataset = vars(real_loader(loader)).get("dataset")
+    code = getattr(getattr(type(dataset), "__iter__", None), "__code__", None)
+    return code is not None and is_users(code.co_filename, root)
+
+
+def _watch(batches: Any, dataset: Any, root: str) -> Watched | None:
+    """Have torch's iterator go through what looks into the data set's generators."""
+    fetcher = getattr(batches, "_dataset_fetcher", None)
+    items = getattr(fetcher, "dataset_iter", None)
+    if items is None:
+        return None
+    watched = Watched(dataset, items, root)
+    fetcher.dataset_iter = watched  # type: ignore[union-attr]
+    return watched
+
+
+# --- each worker goes through all of it -----------------------------------------------------------
+
+
+def _repeated(given: Noted, alone: Noted, name: str, *, drops: bool) -> Among | None:
+    """Say that each worker gave all that there is without workers."""
+    if given.is_whole and alone.is_whole:
+        number, each = given.counts(name).total(), alone.counts(name).total()
+        unit = rows.unit(name)
+    else:
+        number, each, unit = given.batches, alone.batches, "batch"
+    if drops and given.batch_size and unit == "sample":
+        each -= each % given.batch_size
+    is_so = 0 < each * given.workers == number
+    return Among(given=number, alone=each, unit=unit, is_repeated=True) if is_so else None
+
+
+def _alike(given: Noted) -> str | None:
+    """Name a part by which all workers gave the same, which chance does not do."""
+    if given.batches % given.workers:
+        return None
+    others, found = False, []
+    for name, (first, *rest) in given.parts.items():
+        counts = Counter(first)
+        in_order = all(_in_order(first, one, is_whole=given.is_whole) for one in rest)
+        if not in_order and not (given.is_whole and all(Counter(one) == counts for one in rest)):
+            others = True
+        elif _chance(counts, in_order=in_order) ** len(rest) < _BY_CHANCE:
+            found.append(name)
+    # Where some parts differ, samples are augmented, or drawn by chance, of which classes take
+    # turns: only a part that names samples tells these apart.
+    telling = [name for name in found if not others or _tells(given.parts[name][0])]
+    return telling[0] if telling else None
+
+
+def agree(one: Sequence[int], other: Sequence[int]) -> bool:
+    """Whether both are the same, and that is no chance."""
+    same = _in_order(one, other, is_whole=False)
+    return same and _chance(Counter(one), in_order=True) < _BY_CHANCE
+
+
+def _in_order(one: Sequence[int], other: Sequence[int], *, is_whole: bool) -> bool:
+    least = min(len(one), len(other))
+    return one[:least] == other[:least] if not is_whole else one == other
+
+
+def _tells(numbers: Sequence[int]) -> bool:
+    """Whether a part names samples: most of it differs, or it comes in an order that is no turn."""
+    turn = len({*numbers})
+    return turn > 1 and (2 * turn >= len(numbers) or numbers[turn:] != numbers[:-turn])
+
+
+def _chance(counts: Counter[int], *, in_order: bool) -> float:
+    """Say how likely it is that one who draws by chance gives the same items, in this order."""
+    total = counts.total()
+    bits = sum(number * math.log(number / total) for number in counts.values())
+    if not in_order:
+        bits += math.lgamma(total + 1) - sum(math.lgamma(one + 1) for one in counts.values())
+    return math.exp(min(bits, 0.0))
+
+
+# --- some come more than once, or from no worker --------------------------------------------------
+
+
+def _uneven(given: Noted, alone: Noted, *, drops: bool) -> Among | None:
+    """Say what workers gave more often than it is there, and what none of them gave."""
+    if not (given.is_whole and alone.is_whole):
+        return None
+    found = list(_otherwise(given, alone))
+    if not found or any(not one.again and not one.lacking for one in found):
+        return None
+    one = found[0]
+    batch = max(len(numbers[0]) for numbers in alone.parts.values()) / alone.batches
+    may_lack = given.workers * batch if drops or given.batch_size is None else 0
+    return None if not one.again and one.lacking <= may_lack else one
+
+
+def _otherwise(given: Noted, alone: Noted) -> Iterator[Among]:
+    """Hold both against each other by each part that names samples, and has no others."""
+    for name in alone.parts:
+        there, came = alone.counts(name), given.counts(name)
+        if there.total() < _FEWEST or 2 * len(there) < there.total():
+            continue
+        if not came.keys() <= there.keys():
+            continue
+        again, lacking = (came - there).total(), (there - came).total()
+        own = any(max(Counter(one).values(), default=0) > 1 for one in given.parts[name])
+        if again and lacking and (own or len(there) < there.total()):
+            continue  # drawn with replacement
+        yield Among(
+            given=came.total(),
+            alone=there.total(),
+            unit=rows.unit(name),
+            again=again,
+            lacking=lacking,
+            is_repeated=came == Counter({one: each * given.workers for one, each in there.items()}),
+        )
+
+
+# --- the same but for what chance makes of it -----------------------------------------------------
+
+
+def _give_the_same(dataset: Any, workers: int, seconds: float) -> bool:
+    """Whether two workers give the same data in the same order, but for what chance makes of it.
+
+    With the same random numbers for each item, whatever still tells two of them apart is data: no
+    two of a worker may be alike, else it draws them by chance. When workers begin, their random
+    numbers differ, so that orders and samples that each of them draws for itself are others.
+
+    Args:
+        dataset: the stream.
+        workers: how many the loader has.
+        seconds: how long it may take.
+    """
+    until = time.monotonic() + seconds
+    try:
+        one, other = (_items(dataset, workers, worker, until) for worker in (0, 1))
+    except Exception:  # noqa: BLE001  the user's code, which is not asked for this by the job
+        return False
+    return one == other and len(one) >= _FEWEST and len({*one}) == len(one)
+
+
+def _items(dataset: Any, workers: int, worker: int, until: float) -> list[int]:
+    """Give a number for each of a worker's items behind the first one, with which it begins."""
+    found = []
+    with as_worker(dataset, workers, worker):
+        seed(worker + 1)
+        items = iter(dataset)
+        next(items)
+        for _ in range(_MOST_FROZEN):
+            seed(0)
+            item = next(items, _END)
+            if item is _END:
+                break
+            found.append(rows.digest(item))
+            if time.monotonic() > until:
+                return []
+    return found
+
+
+@contextlib.contextmanager
+def as_worker(dataset: Any, workers: int, worker: int) -> Iterator[None]:
+    """Have `get_worker_info` say that this is a worker."""
+    from torch.utils.data._utils import worker as of_torch
+
+    info = of_torch.WorkerInfo(id=worker, num_workers=workers, seed=worker + 1, dataset=dataset)
+    before = of_torch._worker_info  # noqa: SLF001
+    of_torch._worker_info = info  # noqa: SLF001
+    try:
+        yield
+    finally:
+        of_torch._worker_info = before  # noqa: SLF001

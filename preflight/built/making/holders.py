@@ -1,0 +1,139 @@
+"""Takes apart what is no loader and holds some: modules of data, trainers, wrappers, generators.
+
+They are known by the names of their methods and classes: the packages need not be installed.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import itertools
+import traceback
+import types
+from collections.abc import Callable, Iterator, Mapping
+from typing import TypeAlias
+
+from preflight.built.making.blame import blaming
+from preflight.kinds.asked import CannotLookError
+from preflight.loaders import sent as loader
+from preflight.objects.attributes import own_attributes, slots
+from preflight.values.code_name import Step
+from preflight.values.own_files import passes_on
+
+Part: TypeAlias = tuple[tuple[Step, ...], object]
+"""The way to a part, and the part."""
+
+# Of a list of ten thousand things none is a loader.
+_MOST = 1_000
+
+_OF_DATA = ("train_dataloader", "val_dataloader")
+_OF_TRAINER = ("get_train_dataloader", "get_eval_dataloader")
+
+# Classes that have these methods, and raise in them.
+_BASES = frozenset({"LightningDataModule", "DataHooks"})
+
+
+def parts_of(made: object) -> Iterator[Part]:
+    """Give what a thing is made of, or holds, or gives when it is asked for its loaders."""
+    if isinstance(made, (tuple, list)):
+        names = getattr(type(made), "_fields", None)
+        for index, part in enumerate(made[:_MOST]):
+            yield ((("attr", names[index]) if names else ("item", index)),), part
+    elif isinstance(made, dict):
+        for key, part in itertools.islice(made.items(), _MOST):
+            yield (("item", key if isinstance(key, int) else str(key)),), part
+    elif _is_data_module(made):
+        ready(made)
+        yield from _given(made, _OF_DATA)
+    elif _has_method(made, _OF_TRAINER[0]):
+        yield from _given(made, _OF_TRAINER)
+    elif dataclasses.is_dataclass(made) and not isinstance(made, type):
+        for field in dataclasses.fields(made):
+            yield (("attr", field.name),), getattr(made, field.name, None)
+    else:
+        yield from _loaders_in(variables_of(made))
+
+
+def variables_of(made: object) -> Mapping[str, object]:
+    """Give what an instance holds; of a generator, what it was called with and what it knows."""
+    if isinstance(made, types.GeneratorType):
+        return {} if made.gi_frame is None else dict(made.gi_frame.f_locals)
+    return {**own_attributes(made), **dict(slots(made))}
+
+
+def ready(made: object) -> None:
+    """Have a module of data get its data, as its trainer would; leave anything else alone."""
+    if not _is_data_module(made):
+        return
+    for name, args in (("prepare_data", ()), ("setup", ("fit",))):
+        method = getattr(made, name, None)
+        if callable(method):
+            _call(made, method, args if _takes(method, args) else ())
+
+
+def called(made: object) -> object:
+    """Call what was picked, where it is a function that gives something: `.train_dataloader`."""
+    if inspect.ismethod(made):
+        return _call(made.__self__, made)
+    return _call(made, made) if inspect.isfunction(made) and _takes(made, ()) else made
+
+
+def _is_data_module(made: object) -> bool:
+    return _has_method(made, "train_dataloader") and _has_method(made, "setup")
+
+
+def _has_method(made: object, name: str) -> bool:
+    return not isinstance(made, type) and inspect.isfunction(getattr(type(made), name, None))
+
+
+def _given(made: object, names: tuple[str, ...]) -> Iterator[Part]:
+    own = own_attributes(made)  # `LightningDataModule.from_datasets` has them there
+    for name in names:
+        home = next((one for one in type(made).__mro__ if name in vars(one)), None)
+        has_none = home is None or home.__name__ in _BASES
+        if (has_none and not callable(own.get(name))) or _has_no_data(made, name):
+            continue
+        yield (("attr", name),), _call(made, getattr(made, name))
+
+
+def _has_no_data(trainer: object, name: str) -> bool:
+    """Whether a trainer was given nothing to evaluate on, and raises when it is asked to."""
+    return name == "get_eval_dataloader" and getattr(trainer, "eval_dataset", None) is None
+
+
+@passes_on
+def _call(owner: object, method: Callable[..., object], args: tuple[object, ...] = ()) -> object:
+    with blaming("call"):
+        try:
+            return method(*args)
+        except AttributeError as error:
+            line = traceback.extract_tb(error.__traceback__)[-1].line or ""
+            if "trainer" not in line or getattr(owner, "trainer", owner) is not None:
+                raise
+            raise CannotLookError(
+                f"{method.__name__} of {type(owner).__qualname__} asks its trainer, and has none "
+                f"before it is fitted: {error}",
+                fix="Name a function that gives its DataLoaders without a trainer.",
+            ) from error
+
+
+def _takes(method: Callable[..., object], args: tuple[object, ...]) -> bool:
+    try:
+        inspect.signature(method).bind(*args)
+    except TypeError:
+        return False
+    except ValueError:  # some things made in C have no signature
+        return True
+    return True
+
+
+def _loaders_in(variables: Mapping[str, object]) -> Iterator[Part]:
+    """Give the loaders among what a thing holds, each once; data sets and the rest stay inside."""
+    seen: set[int] = set()
+    for name, value in variables.items():
+        several = isinstance(value, (tuple, list, dict))
+        inside = [*parts_of(value)] if several else []
+        for steps, part in (((), value), *inside):
+            if id(part) not in seen and loader.is_loader(part):
+                seen.add(id(part))
+                yield (("attr", name), *steps), part

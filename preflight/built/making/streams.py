@@ -1,0 +1,88 @@
+"""Takes what gives batches and is no loader for one: generators, iterators, and calls."""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+import types
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from preflight.batches.facts import Structure
+from preflight.batches.structure import structure_of
+from preflight.built.making import holders
+from preflight.built.making.blame import blaming
+from preflight.loaders import sent as loaders
+from preflight.loaders.wrappers import BatchSource
+from preflight.objects.copying.refusing import is_module
+from preflight.objects.paths import type_name
+
+
+def begun(made: object) -> list[Any]:
+    """Begin a generator whose code names a loader, so that the loader is among its variables.
+
+    What it gave first comes back, since it will not come again.
+    """
+    if type(made) is not types.GeneratorType or not _makes_a_loader(made):
+        return []
+    with blaming("call"):
+        return list(itertools.islice(made, 1))
+
+
+def _makes_a_loader(generator: types.GeneratorType[Any, Any, Any]) -> bool:
+    if inspect.getgeneratorstate(generator) != inspect.GEN_CREATED:
+        return False
+    holds_one = any(True for _ in holders.parts_of(generator))
+    code = generator.gi_code
+    names = (*code.co_names, *code.co_varnames)
+    return not holds_one and any("loader" in one.lower() for one in names)
+
+
+def as_loader(made: Any, first: list[Any]) -> object:
+    """Take an iterator for a loader, and an object of the job's own that gives one each epoch.
+
+    What holds loaders is taken apart elsewhere; a DataLoader's own iterator does not tell enough.
+    """
+    if not _may_give_batches(made) or any(True for _ in holders.parts_of(made)):
+        return made
+    if isinstance(made, types.GeneratorType):
+        return BatchSource(itertools.chain(first, made), what_gives(made), once=True)
+    return BatchSource(made, what_gives(made), once=isinstance(made, Iterator))
+
+
+def what_gives(made: Any) -> str:
+    """Say what gives batches in a loop, and is no loader; empty of anything else."""
+    if not _may_give_batches(made):
+        return ""
+    if isinstance(made, types.GeneratorType):
+        return "a generator of batches"
+    name = type_name(type(made))
+    what = "an iterator of" if isinstance(made, Iterator) else "an object that gives"
+    return f"{what} batches, {name}"
+
+
+def _may_give_batches(made: Any) -> bool:
+    """Whether it gives something in a loop, and is nothing else that is known."""
+    known = loaders.is_loader(made) or loaders.is_dataset(made) or is_module(made)
+    of_torch = type_name(type(made)).startswith("torch.")
+    if known or of_torch or isinstance(made, type) or not isinstance(made, Iterable):
+        return False
+    return isinstance(made, Iterator) or not hasattr(type(made), "__contains__")
+
+
+def calls(made: Any, again: Callable[[], Any]) -> BatchSource:
+    """Take for a loader what gives one batch each time it is called."""
+    one_each = itertools.chain((made,), iter(again, object()))
+    return BatchSource(one_each, "a function that gives one batch a call, without end", once=True)
+
+
+def is_batch(made: object) -> bool:
+    """Whether it is a tensor or an array of several samples, or a row or dict that has some."""
+    kind = type_name(type(made)).partition(".")[0]
+    return (isinstance(made, (tuple, list, dict)) or kind in ("torch", "numpy")) and _has_rows(
+        structure_of(made)
+    )
+
+
+def _has_rows(structure: Structure) -> bool:
+    return bool(structure.shape) or any(map(_has_rows, structure.parts))

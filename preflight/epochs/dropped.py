@@ -1,0 +1,106 @@
+"""Runs in a process of its own: finds the samples of a batch that the job's collate function drops.
+
+A batch is made again without one of its samples: where that is the same batch, the sample is in no
+part of it, whatever the batch is made of.
+"""
+
+from __future__ import annotations
+
+import copy
+import functools
+import time
+import types
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from preflight.epochs.facts import Dropped
+from preflight.epochs.rows import digest
+from preflight.objects.random_state import kept_random_state, seed
+from preflight.objects.where import defined
+from preflight.users_code.frames import is_users
+
+# Samples that are looked at, from all over an epoch, and of one batch.
+_MOST, _MOST_OF_ONE = 512, 64
+
+_Batch = list[Any]
+
+
+def dropped(
+    parts: Mapping[str, Any], root: str, seconds: float, tell: Callable[..., None]
+) -> Dropped | None:
+    """Say how many samples a collate function drops; None: none that was looked at.
+
+    Args:
+        parts: the attributes of a DataLoader over a data set that is asked by index.
+        root: the job's folder.
+        seconds: how long it may take.
+        tell: says that it goes on.
+    """
+    collate, batches = parts.get("collate_fn"), parts.get("batch_sampler")
+    if batches is None or not _is_of_the_job(collate, root):
+        return None
+    until, looked_at, number, example = time.monotonic() + seconds, 0, 0, ""
+    with kept_random_state():
+        for indices in _some(list(batches)):
+            samples = _samples(parts["dataset"], indices)
+            lacking = _dropped(collate, samples, until)
+            if lacking is None or time.monotonic() > until:
+                break
+            tell(beside=looked_at)
+            looked_at += len(samples)
+            number += len(lacking)
+            example = example or next((str(indices[place]) for place in lacking), "")
+    if not 0 < number < looked_at:
+        return None
+    at = defined(collate, root).at
+    return Dropped(at=at, number=number, looked_at=looked_at, sample=example)
+
+
+def _is_of_the_job(collate: Any, root: str) -> bool:
+    while isinstance(collate, (functools.partial, types.MethodType)):
+        collate = collate.func if isinstance(collate, functools.partial) else collate.__func__
+    if type(collate) is not types.FunctionType:
+        collate = getattr(type(collate), "__call__", None)  # noqa: B004  its own code is wanted
+    code = getattr(collate, "__code__", None)
+    return code is not None and is_users(code.co_filename, root)
+
+
+def _some(batches: list[_Batch]) -> Iterator[_Batch]:
+    """Give batches from all over an epoch, no more than are looked at."""
+    size = max(map(len, batches), default=0) or 1
+    yield from batches[:: len(batches) * size // _MOST + 1]
+
+
+def _samples(dataset: Any, indices: _Batch) -> _Batch:
+    """Ask as a worker does."""
+    several = getattr(dataset, "__getitems__", None)
+    if callable(several):
+        return list(several(indices))
+    return [dataset[index] for index in indices]
+
+
+def _dropped(collate: Any, samples: _Batch, until: float) -> list[int] | None:
+    """Give the places of samples without which the batch is the same; None: nobody can tell."""
+    if not 1 < len(samples) <= _MOST_OF_ONE:
+        return []
+    whole = _made(collate, samples)
+    if whole != _made(collate, samples):
+        return None
+    found = []
+    for place in range(len(samples)):
+        if time.monotonic() > until:
+            return None
+        rest = [*samples[:place], *samples[place + 1 :]]
+        try:
+            same = _made(collate, rest) == whole
+        except Exception:  # noqa: BLE001  the user's code, which may need as many as there are
+            same = False
+        if same:
+            found.append(place)
+    return found
+
+
+def _made(collate: Any, samples: _Batch) -> int:
+    """Give a number for a batch; samples that it works on in place stay as they are."""
+    seed(0)
+    return digest(collate(copy.deepcopy(samples)))

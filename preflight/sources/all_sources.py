@@ -1,0 +1,298 @@
+"""Puts together what was seen of the sources of a job, and says which reads it comes to."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from preflight.host.environment import launcher_of
+from preflight.host.start_method import default_start_method
+from preflight.objects.facts import ModelCopy
+from preflight.pipelines.facts import Reads
+from preflight.sources.environment_reads import is_stored_before
+from preflight.sources.facts import (
+    ComesTo,
+    EnvironmentRead,
+    Mentions,
+    Opens,
+    ReadAt,
+    SourceFacts,
+    SourceFile,
+    Standing,
+    Unguarded,
+)
+from preflight.sources.flaws.facts import Returned
+from preflight.sources.flaws.find import of_all
+from preflight.sources.flaws.tuples import file_called
+from preflight.sources.mentions import function_of, is_of, stem_of, trains, which_comes
+from preflight.syntax.imports.reached import Unnamed
+from preflight.syntax.listing import is_test
+from preflight.syntax.outcomes import Defaults
+from preflight.syntax.surroundings import launchers_in
+from preflight.values.names import shown
+
+# Launchers without whose variables a job stops that is not started by them.
+_STOP = ("slurm", "mpi")
+
+# Scripts of a folder of which each is followed by itself.
+_MOST_STARTS = 8
+
+
+@dataclass(slots=True)
+class JobSources:
+    """The sources of a job, each read by itself."""
+
+    name: str
+    """What was named: the folder, or the script."""
+
+    environment: Mapping[str, str]
+    is_folder: bool
+    implied: bool = False
+    count: int = 0
+    files: dict[str, SourceFile] = field(default_factory=dict)
+    """By their names, those that hold something."""
+
+    lazy: frozenset[str] = frozenset()
+    started: frozenset[str] = frozenset()
+    """Files that run as the script that is started does."""
+
+    mentions: list[Mentions] = field(default_factory=list)
+    pipelines: list[Reads] = field(default_factory=list)
+    """Those that are written out in a script or in what it imports."""
+
+    come_to: dict[str, frozenset[ReadAt]] = field(default_factory=dict)
+    """The reads that each of several scripts comes to, where that matters."""
+
+    unnamed: tuple[Unnamed, ...] = ()
+    """Of the file of a factory, what neither that nor the file itself comes to."""
+
+    model_copy: ModelCopy | None = None
+    names: Sequence[str] = ()
+    """Of all files, also those that hold nothing."""
+
+    returned: dict[str, Mapping[str, Returned]] = field(default_factory=dict)
+    """What the functions of a file give, for those in which loops of other files have them."""
+
+    def open(self) -> list[EnvironmentRead]:
+        """Give the reads on which more has to be known: which may be what stops the job."""
+        return [one for one in self._needed() if _depends(one)]
+
+    def _needed(self) -> Iterator[EnvironmentRead]:
+        needed = (one for one in self._reads() if not one.guarded and not one.is_set)
+        return (one for one in needed if _by_itself(one) is None)
+
+    def starts(self) -> list[str]:
+        """Name scripts of a folder of which it matters what each alone comes to.
+
+        That is where what stops a job stands in another file. One script alone may not be what is
+        started, where a file without a main guard has a name of training.
+        """
+        shared = [one for one in self._needed() if not self.files[one.file].is_script]
+        if not self.is_folder or not any(launcher_of(one.variable) in _STOP for one in shared):
+            return []
+        scripts = [name for name, one in self.files.items() if one.is_script]
+        found = [*self.acts(), *([name for name in scripts if trains(name)] or scripts)]
+        others = (one for one in self.names if one not in (*scripts, *found) and not is_test(one))
+        return found[:_MOST_STARTS] if len(found) > 1 or not any(map(trains, others)) else []
+
+    def perhaps(self) -> list[str]:
+        """Name the files of a folder that may be started, by their names, and have no guard."""
+        files = self.files.items() if self.is_folder else ()
+        return [name for name, one in files if one.is_script is None]
+
+    def acts(self) -> list[str]:
+        """Name those, and all that start workers by being imported, and that nobody imports."""
+        files = self.files.items() if self.is_folder else ()
+        works = [name for name, one in files if one.unguarded and not is_test(name)]
+        every = dict.fromkeys((*self.perhaps(), *works))
+        return [one for one in every if not self._is_imported(one)]
+
+    def looped_over(self) -> list[str]:
+        """Name the files in which stands what a loop of another file goes over."""
+        loops = (loop for one in self.files.values() for loop in one.flaws.loops)
+        files = (file_called(one, self.names) for one in loops if not one.defined)
+        return sorted(set(filter(None, files)))
+
+    def holders(self) -> list[str]:
+        """Name the files of a folder that say which shards they open."""
+        return [name for name, one in self.files.items() if one.opens and not is_test(name)]
+
+    def take(self, found: Iterable[ComesTo | Mentions | Opens]) -> None:
+        """Take in what files say of names that stand in others, and which shards scripts open."""
+        for one in found:
+            if isinstance(one, Opens):
+                self.pipelines += one.pipelines
+            elif isinstance(one, ComesTo):
+                self.come_to[one.script] = frozenset(one.reads)
+            elif one.returned:
+                self.returned[one.file] = {each.name: each for each in one.returned}
+            else:
+                self.mentions.append(one)
+
+    def facts(
+        self, unguarded: Iterable[Unguarded | None] = (), more: Sequence[tuple[str, ...]] = ()
+    ) -> SourceFacts:
+        """Give what there is to judge."""
+        method, method_from = default_start_method()
+        files = [self.files[name] for name in self.files]
+        unreadable = [(one.file, *one.unreadable) for one in files if one.unreadable is not None]
+        draws: dict[str, str] = {}
+        for one in files:
+            for how, line in one.draws._asdict().items():
+                if line is not None:
+                    draws.setdefault(how, f"{one.file}:{line}")
+        return SourceFacts(
+            file=self.name,
+            files=self.count,
+            reads=tuple(self._judged()),
+            unreadable=(*unreadable, *more),
+            is_folder=self.is_folder,
+            scripts=sum(one.is_script is True for one in files) if self.is_folder else 0,
+            entries=tuple(self._entries()) if self.is_folder else (),
+            implied=self.implied,
+            unguarded=tuple(one for one in unguarded if one is not None),
+            default_start_method=method,
+            default_start_method_from=method_from,
+            pipelines=tuple(self.pipelines),
+            class_folders=tuple(call for one in files for call in one.class_folders),
+            resampled=draws.get("resampled"),
+            perhaps_resampled=draws.get("perhaps"),
+            drawn_once=draws.get("once"),
+            model_copy=self.model_copy,
+            zstd=draws.get("zstd"),
+            flaws=of_all([one.flaws for one in files], self.names, self.returned),
+            loops=tuple(loop for one in files for loop in one.loops),
+            in_allocation="SLURM_JOB_ID" in self.environment,
+        )
+
+    def _set_by_sources(self) -> frozenset[str] | None:
+        """Give the variables that sources may set; None: any."""
+        if any(one.loads_dotenv for one in self.files.values()):
+            return None
+        files = (one for name, one in self.files.items() if not is_test(name))
+        return frozenset(store.variable for one in files for store in one.stores)
+
+    # --- reads
+
+    def _reads(self) -> Iterator[EnvironmentRead]:
+        """Say of each read whether the variable is set, here or by the sources themselves."""
+        stored: dict[str, set[str]] = {}
+        for name, one in self.files.items():
+            for store in () if is_test(name) else one.stores:
+                stored.setdefault(store.variable, set()).add(name)
+        dotenv = any(one.loads_dotenv for one in self.files.values())
+        for name, one in self.files.items():
+            about = launchers_in(os.path.basename(name)) if name != self.name else frozenset()
+            for read in one.reads:
+                launcher = launcher_of(read.variable)
+                elsewhere = bool(stored.get(read.variable, set()) - {name})
+                loaded = dotenv and launcher is None
+                guarded = read.guarded or elsewhere or loaded or launcher in about
+                yield read._replace(
+                    is_set=read.variable in self.environment,
+                    guarded=guarded or is_stored_before(read, one.stores),
+                    is_lazy=name in self.lazy,
+                )
+
+    def _judged(self) -> Iterator[EnvironmentRead]:
+        defaults = Defaults(self.environment, self._set_by_sources())
+        mentions = [one for one in self.mentions if not is_test(one.file)]
+        handed: dict[tuple[str, int], set[str]] = {}
+        for place in (place for one in mentions for place in one.handed):
+            handed.setdefault(place[:2], set()).add(place.text)
+        each = [pair for one in mentions for pair in one.given]
+        for place in {place for one in mentions for place in one.takes}:
+            values = handed.get(place[:2], ())
+            # Under its own name it is handed on, which says nothing new.
+            each += ((place.text, one) for one in values if one.rpartition(".")[2] != place.text)
+        for name, value in each:
+            defaults.values.setdefault(name, []).append(value)
+        entries = self._entries() if self.is_folder else []
+        sure = self.acts()
+        for read in self._reads():
+            off = _by_itself(read) or self._why_off(read, defaults)
+            is_script = self.files[read.file].is_script
+            script = read.file if is_script else which_comes(read, entries, self.come_to)
+            at = ReadAt(read.file, read.line)
+            is_sure = read.file in sure or any(at in self.come_to.get(one, ()) for one in sure)
+            if not self.is_folder or entries == [read.file] or script is None or is_sure:
+                yield read._replace(off=off)
+            else:
+                yield read._replace(off=off, of_several=True, of_script=script)
+
+    def _why_off(self, read: EnvironmentRead, defaults: Defaults) -> str | None:
+        for one in self.unnamed:
+            if one.first <= read.line <= one.last:
+                return f"nothing that was named calls {shown(one.name)}()"
+        off = self._standing_off(read.stands, read.file, defaults)
+        function = function_of(read)
+        if off is not None or function is None:
+            return off
+        every = [
+            (one.file, call)
+            for one in self.mentions
+            for call in one.calls
+            if call.name == function and not is_test(one.file)
+        ]
+        if self.files[read.file].is_script:  # each script has a `main` of its own
+            every = [one for one in every if one[0] == read.file] or every
+        if not every and self._has_start(read) and function in self._uncalled():
+            return f"nothing calls {shown(function)}()"
+        calls = [self._standing_off(call.stands, file, defaults) for file, call in every]
+        return calls[0] if calls and None not in calls else None
+
+    def _uncalled(self) -> frozenset[str]:
+        return frozenset(name for one in self.mentions for name in one.uncalled)
+
+    def _has_start(self, read: EnvironmentRead) -> bool:
+        """Whether it is known what is started, of which a library by itself says nothing."""
+        if self.is_folder:
+            return bool(self._entries())
+        return not self.implied and (self.files[read.file].is_script or read.file != self.name)
+
+    def _standing_off(self, stands: Standing, file: str, defaults: Defaults) -> str | None:
+        test = defaults.off(stands.tests)
+        if test is not None:
+            return f"it stands behind `{shown(test)}`, which is off by default"
+        if stands.as_main and not self._is_entry(file):
+            return f"it runs only where {shown(file)} is the script that is started"
+        return None
+
+    def _is_entry(self, file: str) -> bool:
+        """Whether a file may be what is started; of a folder that is a guess, by its imports."""
+        if not self.is_folder:
+            return file == self.name or file in self.started
+        return file in self._entries()
+
+    def _entries(self) -> list[str]:
+        """Name the scripts of a folder that may be started: those that train, by their names.
+
+        Where there is none of these, all that no other file imports; those that train without a
+        guard come first.
+        """
+        scripts = [name for name, one in self.files.items() if one.is_script]
+        named = [name for name in scripts if trains(name)]
+        each = (
+            [name for name in those if not self._is_imported(name)]
+            for those in (self.perhaps(), scripts)
+        )
+        return named or next(filter(None, each), [])
+
+    def _is_imported(self, file: str) -> bool:
+        return any(
+            is_of(imported, stem_of(file))
+            for one in self.mentions
+            if one.file != file and not is_test(one.file)
+            for imported in one.imports
+        )
+
+
+def _by_itself(read: EnvironmentRead) -> str | None:
+    if read.stands.rehearsed is not None:
+        return f"it stands in {read.stands.rehearsed}"
+    return "it stands in a test" if is_test(read.file) else None
+
+
+def _depends(read: EnvironmentRead) -> bool:
+    return bool(read.stands.tests or read.stands.as_main or function_of(read))

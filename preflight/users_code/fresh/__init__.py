@@ -1,0 +1,1 @@
+"""Fresh processes that run the code of the job: how they start, take orders, hang, and end."""

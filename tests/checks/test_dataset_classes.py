@@ -1,0 +1,211 @@
+"""dataset-classes holds folders against what torchvision's ImageFolder makes of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+import preflight
+from preflight.findings.finding import Finding, Severity
+from tests.files import put
+
+pytestmark = pytest.mark.usefixtures("at_hand")
+
+HEAD = "import argparse, os\nfrom pathlib import Path\nfrom torchvision import datasets\n\n"
+TWO = (
+    "parser = argparse.ArgumentParser()\n"
+    'parser.add_argument("--data", default="data")\n'
+    "args = parser.parse_args()\n"
+    'train = datasets.ImageFolder(os.path.join(args.data, "train"))\n'
+    'val = datasets.ImageFolder(os.path.join(args.data, "val"))\n'
+)
+OWN = "class Own(datasets.ImageFolder):\n"
+BY_TEST = (
+    "def build(args, is_train):\n"
+    '    root = os.path.join(args.path, "train" if is_train else "val")\n'
+    "    return datasets.ImageFolder(root)\n"
+)
+PLAIN = ("train/cat", "train/dog", "val/cat", "val/dog")
+
+
+@pytest.fixture
+def picture(tmp_path: Path) -> bytes:
+    path = tmp_path / "one.jpg"
+    Image.linear_gradient("L").convert("RGB").resize((32, 32)).save(path)
+    content = path.read_bytes()
+    path.unlink()
+    return content
+
+
+def found_by(
+    folder: Path, picture: bytes, source: str, names: tuple[str, ...], *words: str
+) -> list[Finding]:
+    """Look at a job whose folders these are; one that ends in `/` is empty."""
+    for name in names:
+        if name.endswith("/"):
+            (folder / "data" / name).mkdir(parents=True)
+        elif name.rpartition("/")[2].count("."):
+            content = b"\x00\x05\x16\x07" + bytes(40) if "._" in name else picture
+            put(folder, f"data/{name}", content=content)
+        else:
+            put(folder, f"data/{name}/1.jpg", content=picture)
+    put(folder, "train.py", content=(HEAD + source).encode())
+    words = words or ("source=train.py", "data")
+    report = preflight.run(*words, folder=str(folder), no_ledger=True, select=["dataset-classes"])
+    assert not any(one.broken for one in report.checks)
+    return [one for one in report.findings if one.check == "dataset-classes"]
+
+
+HEALTHY = {
+    "the same folders": (TWO, PLAIN),
+    "few-shot splits": (TWO, ("train/cat", "train/dog", "val/emu", "val/fox")),
+    "a test folder without labels": (
+        TWO.replace('"val"', '"test"'),
+        ("train/cat", "train/dog", "test/all"),
+    ),
+    "the last class is not in val": (TWO, (*PLAIN, "train/emu")),
+    "an empty class that may be": (
+        TWO.replace('"train")', '"train"), allow_empty=True'),
+        (*PLAIN[:2], "train/emu/", *PLAIN[2:]),
+    ),
+    "labels that are mapped": (
+        TWO.replace('"val"))', '"val"), target_transform=str)'),
+        (*PLAIN, "val/bee"),
+    ),
+    "samples that are made anew": (f"{TWO}val.samples = []\n", (*PLAIN, "val/bee")),
+    "files that it chooses itself": (
+        'datasets.ImageFolder("data/train", is_valid_file=bool)\n',
+        (*PLAIN, "train/emu/1.npy.gif"),
+    ),
+    "images and labels": ("os.listdir('data')\n", ("images", "labels/", "masks/")),
+    "another ImageFolder": (
+        "class ImageFolder:\n    pass\n\nImageFolder('data/train')\n",
+        (*PLAIN, "train/emu/"),
+    ),
+    "one of the job's own": (
+        "from datasets import ImageFolder\nImageFolder('data/train')\n",
+        (*PLAIN, "train/emu/"),
+    ),
+    "one that finds classes by itself": (
+        f"{OWN}    def find_classes(self, at):\n        return []\n\nOwn('data/train')\n",
+        (*PLAIN, "train/emu/"),
+    ),
+    "a folder that is not there": ('datasets.ImageFolder("elsewhere/train")\n', PLAIN),
+    "train and val beside one class": (
+        'datasets.ImageFolder("data")\n',
+        ("train", "val"),
+    ),
+    "checkpoints of a notebook within a class": (
+        TWO,
+        (*PLAIN, "train/cat/.ipynb_checkpoints/1-checkpoint.jpg"),
+    ),
+    "an address": ('datasets.ImageFolder("s3://b/train")\n', PLAIN),
+}
+
+
+@pytest.mark.parametrize("case", HEALTHY)
+def test_what_is_read_as_it_was_meant_is_left_alone(
+    case: str, tmp_path: Path, picture: bytes
+) -> None:
+    """Odd but legal layouts, and other classes of the same name."""
+    source, names = HEALTHY[case]
+
+    assert found_by(tmp_path, picture, source, names) == []
+
+
+DAMAGED = {
+    "an empty class": (TWO, (*PLAIN, "train/emu/"), "1 holds no image: emu"),
+    "a hidden folder": (TWO, (*PLAIN, "train/.ipynb_checkpoints/"), "no image: .ipynb_checkpoints"),
+    "a class of other suffixes": (TWO, (*PLAIN, "train/emu/1.gif"), "(they hold .gif)"),
+    "no class": ('datasets.ImageFolder("data/train")\n', ("train/1.jpg",), "no folder for a class"),
+    "a class more in front": (TWO, (*PLAIN, "val/bee"), "cat is 1 here, and 0 there"),
+    "a class less in the middle": (TWO, (*PLAIN, "train/cow"), "dog is 1 here, and 2 there"),
+    "the same classes, spelled otherwise": (
+        TWO,
+        ("train/ant", "train/Bee", "val/ant", "val/bee"),
+        "ant is 0 here, and 1 there",
+    ),
+    "the folder above": ('datasets.ImageFolder("data")\n', PLAIN, "has train and val for"),
+    "a class of a notebook's": (
+        TWO,
+        (*PLAIN, "train/.ipynb_checkpoints/1.jpg", "val/.ipynb_checkpoints/1.jpg"),
+        "has .ipynb_checkpoints for a class, with 1 image",
+    ),
+    "files of macOS": (TWO, (*PLAIN, "train/cat/._1.jpg"), "such as cat/._1.jpg"),
+    "a comprehension": (
+        'sets = {x: datasets.ImageFolder(os.path.join("data", x)) for x in ["train", "val"]}\n',
+        (*PLAIN, "val/bee"),
+        "gives 2 of 2 classes other labels than data/train",
+    ),
+    "pathlib": ('ROOT = Path("data")\ndatasets.ImageFolder(ROOT / "train")\n',
+        (*PLAIN, "train/emu/"), "no image: emu"),
+    "a class made of it": (
+        f"{OWN}    def __getitem__(self, at):\n        return at\n\nOwn('data/train')\n",
+        (*PLAIN, "train/emu/"),
+        "no image: emu",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", DAMAGED)
+def test_what_imagefolder_stops_at_or_misreads_is_an_error(
+    case: str, tmp_path: Path, picture: bytes
+) -> None:
+    """Where the script that was named writes the folder out."""
+    source, names, said = DAMAGED[case]
+    found = found_by(tmp_path, picture, source, names)
+
+    assert {one.severity for one in found} == {Severity.ERROR}
+    assert any(said in one.message for one in found), found
+
+
+GUESSED = {
+    "the end of a path": (
+        'def build(args):\n    return datasets.ImageFolder(os.path.join(args.path, "train"))\n',
+        (*PLAIN, "train/emu/"),
+    ),
+    "a split by a test": (
+        BY_TEST,
+        (*PLAIN, "val/bee"),
+    ),
+    "behind a flag": (
+        'if os.environ.get("FOLDERS"):\n    datasets.ImageFolder("data/train")\n',
+        (*PLAIN, "train/emu/"),
+    ),
+    "labels that nobody uses": (
+        f"{TWO}for images, _ in val:\n    print(images)\n",
+        (*PLAIN, "val/bee"),
+    ),
+    "images that are left out": (TWO, (*PLAIN, "train/cat/2.gif")),
+    "a class more at the end": (TWO, (*PLAIN, "val/emu")),
+}
+
+
+@pytest.mark.parametrize("case", GUESSED)
+def test_what_may_be_otherwise_is_a_warning(case: str, tmp_path: Path, picture: bytes) -> None:
+    """A path of which the end is known leads to the folder that was named."""
+    source, names = GUESSED[case]
+    found = found_by(tmp_path, picture, source, names)
+
+    assert [one.severity for one in found] == [Severity.WARNING]
+
+
+def test_a_bare_run_judges_what_the_script_reads(tmp_path: Path, picture: bytes) -> None:
+    """Without a word, where it was GO."""
+    found = found_by(tmp_path, picture, TWO, (*PLAIN, "train/emu/"), ".")
+
+    assert [one.severity for one in found] == [Severity.ERROR]
+    assert [one.at.file for one in found] == ["data/train"]
+
+
+def test_a_file_that_is_not_started_is_a_guess(tmp_path: Path, picture: bytes) -> None:
+    """One of several scripts of a folder reads what the job may never see."""
+    put(tmp_path, "tool.py", content=(HEAD + 'datasets.ImageFolder("data/raw")\n').encode())
+    names = (*PLAIN, "raw/cat", "raw/emu/")
+    found = found_by(
+        tmp_path, picture, f'if __name__ == "__main__":\n    {TWO.splitlines()[0]}\n', names, "."
+    )
+
+    assert [(one.severity, one.at.file) for one in found] == [(Severity.WARNING, "data/raw")]

@@ -1,0 +1,110 @@
+"""Scripts in the ways in which public repositories write them, held against their plain runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.scripts.rehearsing import dies_at, line_of, rehearse, run_plainly
+
+pytestmark = pytest.mark.slow
+
+BY_FIELDS = """
+import argparse, dataclasses, torch
+@dataclasses.dataclass
+class Config:
+    lr: float = 1e-3
+parser = argparse.ArgumentParser()
+for one in dataclasses.fields(Config):
+    parser.add_argument("--" + one.name, type=one.type, default=one.default)
+args = parser.parse_args()
+model = torch.nn.Linear(2, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=args.lr)
+model.eval()
+torch.zeros(3, 2).sum()
+model.train()
+for batch in torch.utils.data.DataLoader(torch.ones(8, 2), 2):
+    optimizer.zero_grad()
+    model(batch).sum().backward()
+    optimizer.step()
+"""
+
+FABRIC = """
+import sys, torch
+from lightning_fabric import Fabric
+fabric = Fabric(accelerator="cpu", devices=1)
+model = torch.nn.Linear(2, 1)
+model, optimizer = fabric.setup(model, torch.optim.Adam(model.parameters()))
+state = {"model": model, "optimizer": optimizer, "steps": 0}
+if "--resume" in sys.argv: fabric.load("last.ckpt", state)
+for epoch in range(2):
+    for batch in fabric.setup_dataloaders(torch.utils.data.DataLoader(torch.ones(8, 2), 2)):
+        optimizer.zero_grad(); fabric.backward(model(batch).sum()); optimizer.step()
+        state["steps"] += 1
+    fabric.save("last.ckpt", state)
+"""
+
+SAMPLES = """
+import argparse, torch
+parser = argparse.ArgumentParser()
+parser.add_argument("--resume")
+args = parser.parse_args()
+model = torch.nn.Linear(2, 1)
+optimizer = torch.optim.Adam(model.parameters())
+step = 0
+if args.resume:
+    checkpoint = torch.load(args.resume)
+    model.load_state_dict(checkpoint["model"]); optimizer.load_state_dict(checkpoint["optimizer"])
+for epoch in range(2):
+    for batch in torch.utils.data.DataLoader(torch.ones(8, 2), 2):
+        optimizer.zero_grad(); model(batch).sum().backward(); optimizer.step(); step += 1
+    torch.save(torch.ones(1), f"sample-{step}.pt")
+    state = {"model": model.state_dict(), "optimizer": optimizer.state_dict(), "step": step}
+    torch.save(state, f"model-{step}.pt")
+"""
+
+
+def planted(folder: Path, text: str) -> Path:
+    (folder / "job").mkdir()
+    path = folder / "job" / "train.py"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_types_of_fields_are_types_as_in_a_plain_run(tmp_path: Path) -> None:
+    """A script has no `from __future__ import annotations` but its own."""
+    path = planted(tmp_path, BY_FIELDS)
+
+    assert run_plainly(path).returncode == 0
+    assert rehearse(path).told == []
+
+
+def test_an_evaluation_before_the_first_step_is_one(tmp_path: Path) -> None:
+    """Of a model that an optimizer has by then."""
+    path = planted(tmp_path, BY_FIELDS.replace(".sum()\nmodel.train", ".sun()\nmodel.train"))
+    line = line_of(path, "sun()")
+
+    assert dies_at(run_plainly(path), path) == line
+    assert rehearse(path).told == [f"error script-eval train.py:{line}"]
+
+
+def test_what_fabric_saves_is_seen_and_resumed(tmp_path: Path) -> None:
+    pytest.importorskip("lightning_fabric")
+    path = planted(tmp_path, FABRIC.replace('"last.ckpt", state)\nfor', '"last.ckpt", {})\nfor'))
+    options = {"wants": ["SavedState", "Resumed"], "resume_with": "--resume"}
+
+    seen = rehearse(path, **options)  # type: ignore[arg-type]
+
+    assert [one.at.line for one in seen.rehearsal.met if one.what == "save" and one.at] == [
+        line_of(path, "fabric.save")
+    ]
+    assert {one.check for one in seen.found} == {"script-resume"}
+
+
+def test_a_step_that_begins_anew_is_told_where_samples_are_saved_first(tmp_path: Path) -> None:
+    path = planted(tmp_path, SAMPLES)
+
+    seen = rehearse(path, wants=["SavedState", "Resumed"])
+
+    assert "saves `step` as" in " ".join(one.message for one in seen.found)
