@@ -40,8 +40,18 @@ _FEWEST_OF_TYPE = 4
 UNKNOWN = LETTERS["unknown", False]
 """The letter of a file that is of no known format."""
 
-_WRITTEN_BY = {"npy": "numpy array", "torch": "file of torch.save"}
+_WRITTEN_BY = {"npy": "a numpy array", "torch": "a file of torch.save"}
 """What most files of a name may be."""
+
+# An archive without arrays, as numpy.savez(file) writes it, is a zip archive of no further sort.
+_ARCHIVES = dict.fromkeys(("npz", "zip"), "an archive of numpy.savez")
+
+_NAMED = {
+    **_WRITTEN_BY,
+    "npz": _ARCHIVES["npz"],
+    "pickle": "a pickle",
+    "safetensors": "a safetensors file",
+}
 
 
 class Seen(NamedTuple):
@@ -95,7 +105,12 @@ def strangers(table: CacheTable) -> tuple[tuple[int, ...], dict[int, Damage]]:
 
 def is_compared(name: str) -> bool:
     """Whether a file of this name is held against those beside it."""
-    return name[-4:].lower() == ".npy"
+    return name[-4:].lower() == ".npy" or is_archive(name)
+
+
+def is_archive(name: str) -> bool:
+    """Whether numpy.load gives its arrays by their names."""
+    return name[-4:].lower() == ".npz"
 
 
 def is_for_torch(name: str) -> bool:
@@ -138,13 +153,16 @@ def _place_and_sort(name: str) -> tuple[str, str]:
 
 def _unlike(group: list[Seen], *, fewest: int, share: int) -> Iterator[tuple[int, Damage]]:
     """Hold the files of a group against what most of them are, by so many times as many."""
-    arrays = [one for one in group if one.format in _WRITTEN_BY]
-    rest = [one for one in group if one.format not in _WRITTEN_BY]
+    written_by = _ARCHIVES if is_archive(group[0].name) else _WRITTEN_BY
+    arrays = [one for one in group if one.format in written_by]
+    rest = [one for one in group if one.format not in written_by]
     if len(arrays) >= fewest and len(arrays) > share * len(rest):
         for one in rest:
-            usual = _WRITTEN_BY[arrays[0].format]
-            what = f"no {usual}" if one.format == "unknown" else f"a {one.format} file"
-            text = f"is {what}, and {_beside(arrays, 'is')} one"
+            usual, what = written_by[arrays[0].format], f"of the format {one.format}"
+            if one.format == "unknown":
+                text = f"is no {usual.removeprefix('a ')}, and {_beside(arrays, 'is')} one"
+            else:
+                text = f"is {_NAMED.get(one.format, what)}, and {_beside(arrays, 'is')} {usual}"
             yield one.place, Damage(kind="foreign", text=text, offset=0)
     exact = [one for one in arrays if not one.behind and not one.is_read_in_part]
     longer = [one for one in arrays if one.behind]

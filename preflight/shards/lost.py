@@ -19,6 +19,8 @@ from preflight.values.names import shown
 # only where it reads again.
 _ONE_READ = 10_240 + 512
 
+_PIECE = 1 << 20
+
 # Damage with readable headers behind it, so that what is lost can be counted.
 _COUNTABLE = frozenset({"checksum", "header", "zero-block", "trailing", "streams"})
 
@@ -27,15 +29,21 @@ _FEWEST_USUAL = 3
 
 
 def through_packing(  # noqa: C901  one case after another
-    packed: Packed, flaw: Flaw | None
+    packed: Packed, flaw: Flaw | None, every: Packed
 ) -> Flaw | None:
-    """Say what a flaw of the unpacked archive is in terms of the packed file."""
+    """Say what a flaw of the unpacked archive is in terms of the packed file.
+
+    `every` goes on through further streams; it is read only where there are some.
+    """
     # A walk without a flaw has read all padding, and with it the packed file to its end; one that
     # found bytes behind the end marker may not have come so far.
     kind, name = None if flaw is None else flaw.kind, packed.name
     if kind == "trailing":
         while packed.read(packed.unpacked, 1):
             continue
+    if packed.trips:
+        text = f"has an extra field in the head of its {name} stream, over which tarfile trips"
+        return Flaw(kind="streams", text=text, offset=0)
     at = f"before {packed.position:,} bytes"
     if packed.tail and flaw is None:
         return Flaw(kind="cut" if not packed.ended else "trailing", text=packed.tail)
@@ -50,6 +58,8 @@ def through_packing(  # noqa: C901  one case after another
         offset = packed.unpacked // BLOCK * BLOCK - BLOCK
         read_at_once = name == "gzip" or packed.position <= _ONE_READ
         quiet = flaw is None or (flaw.quiet and read_at_once)
+        if quiet and packed.ended and _has_only_zeros(every, packed.unpacked):
+            return None
         return Flaw(kind="streams", text=text, offset=offset, quiet=quiet)
     if not packed.ended and not packed.endless and kind in (None, "trailing"):
         # Zeros that stand for packed bytes unpack to an end marker, where they unpack to anything.
@@ -66,6 +76,18 @@ def through_packing(  # noqa: C901  one case after another
     if not packed.ended and kind in ("cut", "no-end-marker"):
         return replace(flaw, kind="cut", text=f"is a {name} stream that {flaw.text}", quiet=False)
     return replace(flaw, text=f"{flaw.text}, counted in what {name} unpacks")
+
+
+def _has_only_zeros(every: Packed, begin: int) -> bool:
+    """Whether the streams behind the first one hold nothing but zeros, and are whole.
+
+    A writer that packs by pieces leaves an empty one, or one with the end of the archive.
+    """
+    while piece := every.read(begin, _PIECE):
+        if any(piece):
+            return False
+        begin += len(piece)
+    return every.ended
 
 
 def keys_behind(

@@ -100,7 +100,10 @@ def _read(stream: FileIO, shard: Shard, name: str, tell: Tell, depth: str) -> Sh
     ended_at = looked.at_all(next_data)
     if packed is not None and packed.endless:
         raise CannotLookError(packed.endless, fix=packed.way_out or _LOOK_INSIDE)
-    flaw = ended_at if packed is None else through_packing(packed, ended_at)
+    flaw = ended_at
+    if packed is not None:
+        every = Packed(raw, packed.kind, every=True, tell=lambda: tell(name))
+        flaw = through_packing(packed, ended_at, every)
 
     samples = looked.samples
     unpacked = size if packed is None else packed.unpacked

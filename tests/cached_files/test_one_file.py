@@ -88,6 +88,15 @@ THINGS: dict[str, Callable[[], Any]] = {
 }
 
 
+def is_readable(path: Path) -> bool:
+    """Whether torch loads what it has written: not so of storages without a type, before zip."""
+    try:
+        torch.load(path, weights_only=False)
+    except AttributeError:  # of 'UntypedStorage', which has no dtype
+        return False
+    return True
+
+
 @pytest.mark.parametrize("make", list(THINGS.values()), ids=list(THINGS))
 @pytest.mark.filterwarnings("ignore")  # torch speaks of what it will no longer do
 def test_whatever_torch_saves_is_left_alone(tmp_path: Path, make: Callable[[], Any]) -> None:
@@ -101,7 +110,8 @@ def test_whatever_torch_saves_is_left_alone(tmp_path: Path, make: Callable[[], A
 
     facts = {path.stem: read(path) for path in tmp_path.iterdir()}
 
-    assert [one.damage for one in facts.values()] == [None] * 4
+    damaged = {name for name, one in facts.items() if one.damage is not None}
+    assert damaged == (set() if is_readable(tmp_path / "legacy.pt") else {"legacy"})
     assert {name: (one.format, one.verified) for name, one in facts.items()} == {
         "zip": ("torch zip", True),
         "stream": ("torch zip", True),

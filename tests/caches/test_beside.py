@@ -161,6 +161,27 @@ def test_one_that_numpy_did_not_write_so_is_damaged(tmp_path: Path, content: byt
     assert not same or content.endswith(b"junk")
 
 
+def test_one_that_is_of_another_format_than_its_name_and_the_others_is_named(
+    tmp_path: Path,
+) -> None:
+    """numpy.load gives an array where the job asks for arrays by their names, and the reverse."""
+
+    def zipped(seed: int) -> bytes:
+        stream = io.BytesIO()
+        np.savez(stream, a=np.full(9, seed))
+        return stream.getvalue()
+
+    archives = {f"z{number}.npz": zipped(number) for number in range(8)}
+    files = {**beside(zipped(5)), **archives, "z3.npz": latent(3)}
+
+    assert damaged(tmp_path, files) == ["005.npy", "z3.npz"]
+    report = preflight.run("cache=cache", folder=str(tmp_path), select=["cache-damaged"])
+    assert sorted(one.message for one in report.findings) == [
+        "is a numpy array, and each of 7 files beside it is an archive of numpy.savez",
+        "is an archive of numpy.savez, and each of 7 files beside it is a numpy array",
+    ]
+
+
 @pytest.mark.parametrize("content", [png(), b"Rar!\x1a\x07\x01\x00" + RANDOM], ids=["PNG", "RAR"])
 def test_what_no_array_begins_with_is_damaged_by_itself(tmp_path: Path, content: bytes) -> None:
     assert damaged(tmp_path, {"a.npy": content}) == ["a.npy"]

@@ -45,6 +45,8 @@ LONG = {f"{'folder/' * 20}{name}": content for name, content in samples(6).items
 NOISY = tarred(samples(6, image=random.Random(1).randbytes(8704)))
 """Each of its samples takes 10,240 bytes, which do not become fewer when they are packed."""
 
+GZIPPED = gzip.compress(WHOLE)
+
 SOUND: dict[str, bytes] = {
     "ustar": WHOLE,
     "gnu": tarred(samples(6), tarfile.GNU_FORMAT),
@@ -54,6 +56,11 @@ SOUND: dict[str, bytes] = {
     "gzip": gzip.compress(WHOLE),
     "bzip2": bz2.compress(WHOLE),
     "xz": lzma.compress(WHOLE),
+    "gzip, an empty stream behind": gzip.compress(WHOLE) + gzip.compress(b""),
+    "gzip, its end in a stream of its own": gzip.compress(WHOLE[: 6 * SAMPLE])
+    + gzip.compress(WHOLE[6 * SAMPLE :]),
+    "bzip2, zeros in a stream behind": bz2.compress(WHOLE) + bz2.compress(bytes(10_240)),
+    "xz, an empty stream behind": lzma.compress(WHOLE) + lzma.compress(b""),
     "with metadata": tarred({"__index__": b"x", "__meta__/a.jpg": b"y", **samples(6)}),
     "small and large letters": tarred(
         {name.replace("jpg", "JPG"): content for name, content in samples(6).items()}
@@ -162,6 +169,20 @@ DAMAGED: dict[str, tuple[bytes, str, int, int | None, bool]] = {
         2,
         4,
         True,
+    ),
+    "gzip, zeros in a stream that is cut": (
+        gzip.compress(WHOLE) + gzip.compress(bytes(10_240))[:-9],
+        "streams",
+        6,
+        0,
+        True,
+    ),
+    "gzip, with an extra field": (
+        GZIPPED[:3] + b"\x04" + GZIPPED[4:10] + b"\x04\0BC\0\0" + GZIPPED[10:],
+        "streams",
+        0,
+        6,
+        False,
     ),
     "bzip2, two short streams": (bz2.compress(WHOLE) * 2, "streams", 6, 6, True),
     "bzip2, two long streams": (

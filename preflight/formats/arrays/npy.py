@@ -137,6 +137,9 @@ class Begun(NamedTuple):
     dtype: str = ""
     """The type of its elements as the header has it (`<f4`); empty where it is no plain one."""
 
+    refused: bool = False
+    """Whether numpy cannot read the header."""
+
 
 def begin(read: Read, size: int, first: int) -> Begun | None:
     """Say how an array begins; None: it is none."""
@@ -150,7 +153,10 @@ def begin(read: Read, size: int, first: int) -> Begun | None:
     header = start[at:data] if data <= len(start) else bytes(read(0, data))[at:]
     if _PERHAPS_OBJECTS.search(header) is not None and _holds_objects(header):
         return Begun(data, objects=True)
-    length_of, dtype = _bytes_of_array(header, start[6])
+    told = _bytes_of_array(header, start[6])
+    if told is None:
+        return Begun(data, refused=True)
+    length_of, dtype = told
     return Begun(data, end=None if length_of is None else data + length_of, dtype=dtype)
 
 
@@ -166,11 +172,11 @@ def behind(read: Read, size: int) -> tuple[int, str]:
 
 # The arrays of a cache mostly have one of a few headers.
 @functools.lru_cache(maxsize=256)
-def _bytes_of_array(header: bytes, version: int) -> tuple[int | None, str]:
+def _bytes_of_array(header: bytes, version: int) -> tuple[int | None, str] | None:
     try:
         element = _element(header, version)
     except NoTypeError:
-        return None, ""
+        return None
     plain = _PLAIN_TYPE.search(header)
     dtype = "" if plain is None else plain[1].decode("latin-1")
     return None if element is None else _length(header, element), dtype

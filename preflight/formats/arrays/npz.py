@@ -57,6 +57,9 @@ class Arrays:
             return True
         if begun.data > record.length:
             raise _unfinished(record, f"ends at {record.length:,} bytes, inside its header")
+        if begun.refused and record.name.endswith(b".npy"):
+            text = f"holds an array, {_name(record)}, whose header numpy cannot read"
+            raise DamagedError("structure", text, member=_name(record))
         if begun.objects:
             return self._walk(record, read, begun.data)
         if begun.end is not None:

@@ -59,6 +59,7 @@ class Packed:
         times: int = _TIMES_OF_SHARDS,
         tell: Callable[[], object] = lambda: None,
     ) -> None:
+        self.kind = kind
         self.name = kind.removesuffix(" stream")
         self.error: str | None = None
         """What the unpacker said of damaged bytes; None while there were none."""
@@ -68,6 +69,9 @@ class Packed:
 
         self.more = False
         """Whether another stream stands behind the one that ended."""
+
+        self.trips = False
+        """Whether tarfile's stream reader trips over the head of it: that it has read nothing."""
 
         self.endless = ""
         """Why it was not unpacked to its end; empty where it was."""
@@ -94,6 +98,8 @@ class Packed:
         self._bytes = bytearray()
         self._at = 0
         self._streams = 0
+        if self.name == "gzip" and not self._every:
+            self.trips = _has_extra_field(bytes(read(0, 12)))
 
     @property
     def unpacked(self) -> int:
@@ -119,7 +125,7 @@ class Packed:
 
     def _unpack(self) -> bool:
         """Unpack a piece more; False where there is none."""
-        if self.ended or self.error is not None or self.endless:
+        if self.ended or self.error is not None or self.endless or self.trips:
             return False
         self._tell()
         if self.unpacked > most_unpacked(self.position, self._times):
@@ -177,6 +183,14 @@ class Packed:
             self.tail = f"ends inside a zstd frame, at {self.position:,} bytes"
         else:
             self.ended = True
+
+
+def _has_extra_field(head: bytes) -> bool:
+    """Whether there is a field that tarfile skips in what it unpacks, and not in what is packed.
+
+    bgzip and mgzip write one.
+    """
+    return len(head) == 12 and bool(head[3] & 4) and any(head[10:])
 
 
 class _Gunzip:

@@ -120,6 +120,13 @@ def _check_storages(read: Read, size: int, at: int, named: _Named) -> None:
     if whole is not None and whole > size:
         text = f"ends at {size:,} of {whole:,} bytes"
         raise DamagedError("cut", text, offset=size)
+    untyped = next((one for one in storages.values() if one.kind == "UntypedStorage"), None)
+    if untyped is not None:
+        text = (
+            f"holds storage {shown(untyped.key)} as bytes without a type (UntypedStorage), which "
+            "torch.save writes into this old format, and torch.load cannot read from it"
+        )
+        raise DamagedError("structure", text, member=f"storage {shown(untyped.key)}")
     lacking = next(iter(storages.keys() - set(texts)), None) if texts else None
     if lacking is not None:
         text = f"lacks the storage {shown(lacking)}, which its pickle names"

@@ -46,13 +46,26 @@ def test_however_the_type_is_spelled_an_array_of_objects_is_walked(descr: str, m
         array("'<f4'", b"\0" * 4),
         array("[('O', '<f4'), ('object', '<i4')]", BAD[:8]),
         array("'|V9'", BAD[:9]),
-        array("open('x')", BAD),
     ],
 )
 def test_what_numpy_takes_for_no_pickle_is_not_walked(content: bytes) -> None:
     for method in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         held = look_at(archive(("a.npy", content), ("note.txt", b"x"), method=method))
         assert (held.globals, held.flaw, held.verified) == ((), None, True)
+
+
+@pytest.mark.parametrize("descr", ["open('x')", "'<q4'", "'<f9'", "['<f4']"])
+def test_an_array_in_an_archive_whose_header_numpy_cannot_read_is_damaged(descr: str) -> None:
+    content = archive(("a.npy", array(descr, bytes(64))))
+    with pytest.raises((ValueError, TypeError)):
+        np.load(io.BytesIO(content))["a"]
+
+    flaw = flaw_in(content, ".npz")
+
+    assert (flaw.kind, flaw.text) == (
+        "structure",
+        "holds an array, a.npy, whose header numpy cannot read",
+    )
 
 
 NO_ARRAYS = [array("'|O'", BAD)[1:], BAD, b"x", bytes(200)]

@@ -78,7 +78,7 @@ def test_all_fields_of_a_gzip_header_are_passed_over() -> None:
     trailer = struct.pack("<II", zlib.crc32(b"first"), 5)
     assert gzip.GzipFile(fileobj=io.BytesIO(header + body + trailer)).read() == b"first"
 
-    stream = packed(header + body + trailer)
+    stream = packed(header + body + trailer, every=True)
 
     assert stream.read(0, 99) == b"first"
     assert stream.ended

@@ -218,3 +218,12 @@ def test_the_view_of_a_storage_is_as_large_as_it_says() -> None:
         wrong = old_view(legacy(NUMBERS), 4, size)
         assert is_refused(wrong)
         assert kind_of(wrong) == "storage"
+
+
+def test_a_storage_without_a_type_is_one_that_torch_writes_and_cannot_read() -> None:
+    """A storage itself, and tensors of the newer types."""
+    for thing in (torch.zeros(3).untyped_storage(), torch.zeros(3).to(torch.float8_e5m2)):
+        content = legacy(thing)
+        assert is_refused(content)
+        assert kind_of(content) == "structure"
+    assert kind_of(legacy(NUMBERS.storage())) == "none"
