@@ -47,6 +47,8 @@ def dropped(
             if lacking is None or time.monotonic() > until:
                 break
             tell(beside=looked_at)
+            if len(lacking) == len(samples):
+                continue  # what such a batch is made of is another question
             looked_at += len(samples)
             number += len(lacking)
             example = example or next((str(indices[place]) for place in lacking), "")

@@ -228,7 +228,11 @@ def without_none(batch: list[Any]) -> Any:
 
 
 def packed(batch: list[Any]) -> Any:
-    return torch.cat([one for one in batch if one[0] % 10]).reshape(1, -1)
+    return torch.cat(batch).reshape(1, -1)
+
+
+def packed_without_some(batch: list[Any]) -> Any:
+    return packed([one for one in batch if one[0] % 10])
 
 
 def of(dataset: Any = None, **given: Any) -> Any:
@@ -257,6 +261,7 @@ def bad() -> dict[str, Any]:
             Rows(), batch_sampler=Sampler(SequentialSampler(range(40)), 4, drop_last=False)
         ),
         "leaves_out": of(collate_fn=without_none),
+        "packs_some": of(collate_fn=packed_without_some),
         "lacks_some_in_each": of(Gaps(), collate_fn=that_are_there, num_workers=2),
         "never_takes_some": of(sampler=Chosen(lambda _: [one - one % 2 for one in range(40)])),
         "goes_on": of(EndlessWithLength()),

@@ -87,7 +87,8 @@ BAD: Mapping[str, tuple[str, str]] = {
     "too_short": ("len() is 5, and 10 batches come", "warning"),
     "batch_sampler": ("len() is 20, and 10 batches come", "warning"),
     "leaves_out": ("leaves out 4 of 40 samples", "warning"),
-    "lacks_some_in_each": ("leaves out 10 of 40 samples: its data set gives None for", "warning"),
+    "lacks_some_in_each": ("leaves out 10 of 40 samples, which are in no part of the", "warning"),
+    "packs_some": ("leaves out 4 of 40 samples, which are in no part of the batch", "warning"),
     "never_takes_some": ("never takes 20 of 40 samples, and takes others more than", "warning"),
     "goes_on": ("len() is 4, and at least 16 batches come", "note"),
 }
