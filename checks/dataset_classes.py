@@ -126,7 +126,8 @@ def _misread(facts: ClassFolders) -> Iterator[Finding]:
             f"holds {counted(attributes, 'file')} of macOS that ImageFolder takes for images, such "
             f"as {shown(f'{first.name}/{first.attributes_name}')}",
             why="A worker stops at the first that it comes to: UnidentifiedImageError.",
-            fix=f"Remove them: find {shown(facts.file)} -name '._*' -delete",
+            fix="Remove these files, which macOS has put beside what it copied; their names begin "
+            "with ._",
             about="attributes",
         )
     some = [one for one in facts.classes if one.images and one.left]

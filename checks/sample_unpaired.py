@@ -86,6 +86,11 @@ def _tables_alone(facts: FolderFacts) -> str | None:
     named = facts.pairing.rule != "auto" or 2 * facts.pairing.whole > facts.pairing.samples
     if (facts.pairing.looks_for and named) or any(table.damage for table in facts.tables):
         return None
+    nameless = [one.file for one in facts.tables if one.rows and not (one.captioned or one.empty)]
+    if nameless and facts.pairing.rule in ("none", "auto", "table"):
+        return (
+            f"{first_of(nameless, len(nameless), most=1)} has no file_name, and so names no image"
+        )
     reason = "of tables that may hold captions, only metadata.jsonl and metadata.csv are read"
     if facts.pairing.rule == "table":
         return f'{reason} (captions = "table")'

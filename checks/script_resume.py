@@ -7,9 +7,9 @@ What it finds
     begins anew, with an empty state of an optimizer that had one, with the learning rate of the
     first step where a schedule had moved it, with a schedule that begins anew, or from a step
     before that of the checkpoint. As a warning: another learning rate, the batches of the beginning
-    once more within an epoch, and an epoch that is counted again. As a note: an epoch in the order
-    of the first one. A script without such an option, and one that
-    saves only at its end, is not rehearsed, which the page says.
+    once more, or an epoch in the order of the first one, and an epoch that is counted again. A
+    script without such an option, and one that saves only at its end, is not rehearsed, which the
+    page says.
 
 Why it matters
     It shows itself after a crash, hours or days into the run: what was trained until then is lost,
@@ -101,15 +101,9 @@ def _differs(facts: Resumed, one: Difference) -> Finding:
         at=_place(place, facts),
         why=_WHY[one.what],
         fix=_FIX[one.what],
-        severity=_severity(one),
+        severity=Severity.ERROR if one.is_fault else Severity.WARNING,
         about=one.what,
     )
-
-
-def _severity(one: Difference) -> Severity:
-    if one.is_fault:
-        return Severity.ERROR
-    return Severity.NOTE if one.what == "order" else Severity.WARNING
 
 
 def _place(at: Frame | None, facts: Resumed) -> Location:

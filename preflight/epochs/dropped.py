@@ -47,8 +47,8 @@ def dropped(
             if lacking is None or time.monotonic() > until:
                 break
             tell(beside=looked_at)
-            if len(lacking) == len(samples):
-                continue  # what such a batch is made of is another question
+            if len(lacking) == len(samples) or not _can_be_told(samples):
+                continue  # made of none of its samples, it is not made of what others are
             looked_at += len(samples)
             number += len(lacking)
             example = example or next((str(indices[place]) for place in lacking), "")
@@ -81,9 +81,13 @@ def _samples(dataset: Any, indices: _Batch) -> _Batch:
     return [dataset[index] for index in indices]
 
 
+def _can_be_told(samples: _Batch) -> bool:
+    return 1 < len(samples) <= _MOST_OF_ONE
+
+
 def _dropped(collate: Any, samples: _Batch, until: float) -> list[int] | None:
     """Give the places of samples without which the batch is the same; None: nobody can tell."""
-    if not 1 < len(samples) <= _MOST_OF_ONE:
+    if not _can_be_told(samples):
         return []
     whole = _made(collate, samples)
     if whole != _made(collate, samples):

@@ -28,9 +28,7 @@ def read_answers(folder: str) -> dict[str, list[Any]]:
     """Say how many samples were answered with themselves, and what the others met with."""
     every = [*_lines(folder)]
     lost: dict[int, tuple[str, dict[str, Any]]] = {}
-    several: dict[int, int] = {}
-    for one in every:
-        several[one["asked"]] = one.get("several", 1)
+    several = {one["asked"]: one.get("several", 1) for one in every}
     for one, instead in _others(every):
         lost.setdefault(one["asked"], (instead, one))
     reasons: dict[tuple[object, ...], dict[str, Any]] = {}

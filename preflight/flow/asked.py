@@ -48,11 +48,7 @@ def asked_of(dataset: object, root: str) -> Asked | None:
     asked = tuple(dict.fromkeys(_key(one) for each in outer for one in _functions(type(each))))
     held = tuple(
         dict.fromkeys(
-            _key(one)
-            for each in every
-            for base in type(each).__mro__
-            for one in _functions(base)
-            if not _only_picks(each)
+            _key(one) for each in outer for base in type(each).__mro__ for one in _functions(base)
         )
     )
     return Asked(kind, own, asked, held)

@@ -86,7 +86,7 @@ class Page:
         """Note that an error ended at a stage."""
         self.slots[self._stages + stage] += 1
         kind = type(error)
-        caught, inner = _places(error, self._bases)
+        caught, inner = places_of(error, self._bases)
         key = (stage, by, kind, caught, inner[:2], goes_on)
         message = _text(error)
         if key not in self._known:
@@ -121,7 +121,7 @@ def _text(error: BaseException) -> str:
         return ""
 
 
-def _places(error: BaseException, bases: tuple[str, ...]) -> tuple[str, tuple[str, int, str]]:
+def places_of(error: BaseException, bases: tuple[str, ...]) -> tuple[str, tuple[str, int, str]]:
     """Say which function caught it, and at which of the user's lines it came up."""
     trace = error.__traceback__
     caught = "" if trace is None else trace.tb_frame.f_code.co_name
@@ -267,7 +267,7 @@ class _Segment:
             if not self._drops or _is_in(self._drops, frame.f_lineno, type(arg[1])):
                 self._raised(arg[1])
         elif event == "return" and (self._counts or self._pending is not None):
-            left = _left_by(frame)
+            left = left_by(frame)
             if self._pending is not None and left.startswith(("RETURN_", "YIELD_")):
                 self._note()
             if self._counts and left.startswith("YIELD_"):
@@ -293,7 +293,7 @@ def _is_in(drops: Any, line: int, kind: type) -> bool:
     return any(first <= line <= last and names.isdisjoint(but) for first, last, but in drops)
 
 
-def _left_by(frame: FrameType) -> str:
+def left_by(frame: FrameType) -> str:
     """Name the instruction at which a function is left: one that raises, unless it is left well."""
     import dis
 

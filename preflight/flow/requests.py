@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Mapping
 from types import CodeType, FrameType
 from typing import Any
 
-from preflight.flow.counting import _left_by, _places
+from preflight.flow.counting import left_by, places_of
 from preflight.flow.elsewhere import sent_there
 from preflight.flow.marks import (
     SMALL,
@@ -196,7 +196,7 @@ class _Request:
             if visit.is_replaced:
                 told["asks"] = visit.name
             return told
-        caught, inner = _places(self.error, self.requests.given[3])
+        caught, inner = places_of(self.error, self.requests.given[3])
         kind = type(self.error)
         home = "" if kind.__module__ in ("builtins", "__main__") else f"{kind.__module__}."
         told |= {
@@ -261,7 +261,7 @@ class _Visit:
         if event == "exception":
             self._raised(frame, arg[1])
         elif event == "return":
-            left = _left_by(frame)
+            left = left_by(frame)
             raises = not left.startswith(("RETURN_", "YIELD_"))
             if not raises:
                 self._returned(frame, arg)

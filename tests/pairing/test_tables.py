@@ -403,6 +403,18 @@ def test_a_value_of_a_csv_without_end_is_given_up(tmp_path: Path) -> None:
         csv_table(tmp_path, NAMES + f"a.jpg,{'x' * 200_000}\n")
 
 
+def test_a_csv_that_names_no_file_is_said_to_tell_of_no_caption(tmp_path: Path) -> None:
+    put(tmp_path / "data", "a.jpg", "b.jpg", content=photo())
+    put(tmp_path / "data", "metadata.csv", content=b"filename,text\na.jpg,a dog\nb.jpg,x\n")
+
+    report = preflight.run("data", folder=str(tmp_path))
+
+    (outcome,) = (one for one in report.checks if one.id == "sample-unpaired")
+    assert [one.reason for one in outcome.skipped] == [
+        "data/metadata.csv has no file_name, and so names no image"
+    ]
+
+
 def test_a_csv_above_its_images_is_read_and_nothing_is_said_to_be_unread(tmp_path: Path) -> None:
     put(tmp_path / "data" / "images", "a.jpg", "b.jpg", "c.jpg", content=photo())
     rows = "".join(f"images/{name}.jpg,a dog\n" for name in "abd")

@@ -167,6 +167,15 @@ def test_the_batch_of_the_beginning_is_told_where_another_would_come() -> None:
     assert said(step(0, TRAINED, None)) == {}
 
 
+def test_the_order_of_the_first_epoch_is_told_where_whole_epochs_are_saved() -> None:
+    first = [replace(one, in_epoch=False) for one in FIRST]
+
+    (found,) = differences(first, [step(0, TRAINED, 1)])
+    assert (found.what, found.is_fault) == ("order", False)
+    assert found.text == "begins its next epoch with the batch that the run began with"
+    assert differences(first, [step(0, TRAINED, 3)]) == []
+
+
 def test_a_schedule_that_moves_the_rate_behind_the_checkpoint_is_told() -> None:
     """As one that falls after two epochs, of which the first one is saved."""
     first = (

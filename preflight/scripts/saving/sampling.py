@@ -8,6 +8,8 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from preflight.objects.attributes import classes
+
 # Tensors of one owner, and numbers of each tensor.
 _TENSORS, _NUMBERS = 200, 8
 
@@ -96,4 +98,4 @@ def stands_at(state: object) -> tuple[Mapping[str, int], bool]:
 def _is_state(one: object) -> bool:
     if isinstance(one, Mapping):
         return {"state", "param_groups"} <= one.keys()
-    return isinstance(one, sys.modules["torch"].optim.Optimizer)  # which Fabric saves as one
+    return isinstance(one, classes("torch.optim", "Optimizer"))  # which Fabric saves as one
