@@ -220,6 +220,7 @@ def test_the_view_of_a_storage_is_as_large_as_it_says() -> None:
         assert kind_of(wrong) == "storage"
 
 
+@pytest.mark.filterwarnings("ignore:TypedStorage is deprecated")
 def test_a_storage_without_a_type_is_one_that_torch_writes_and_cannot_read() -> None:
     """A storage itself, and tensors of the newer types."""
     for thing in (torch.zeros(3).untyped_storage(), torch.zeros(3).to(torch.float8_e5m2)):
