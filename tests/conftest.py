@@ -143,8 +143,8 @@ def _clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(autouse=True)
 def _nobody_listens_to_eval(monkeypatch: pytest.MonkeyPatch) -> None:
     """What a test has noted of `eval` and `exec` goes with it: Python keeps the hook for good."""
-    monkeypatch.setattr("preflight.objects.evaluated._listening", False)
-    monkeypatch.setattr("preflight.objects.evaluated._noted", {})
+    monkeypatch.setattr("preflight.objects.eval_code._listening", False)
+    monkeypatch.setattr("preflight.objects.eval_code._noted", {})
 
 
 @pytest.fixture

@@ -270,7 +270,7 @@ def _import_ours(home: str) -> None:
             importlib.import_module(name)
     sys.path.remove(home)
     _ours.update((name, sys.modules.pop(name)) for name in {*sys.modules} - before)
-    keeping = {id(place.holder) for place in _ours["preflight.overlay.places"]._places()}
+    keeping = {id(place.holder) for place in _ours["preflight.overlay.lay_over"]._places()}
     _untouched.update({id(module) for module in sys.modules.values()} - keeping)
 
 
@@ -404,7 +404,7 @@ def _become(told: Mapping[str, Any], received: Sequence[int]) -> None:
             {name: one for name, one in _ours.items() if alone or name.startswith(kept)}
         )
         if _SCRIPT in "".join(words):
-            _pass_by_untouched(sys.modules["preflight.overlay.places"])
+            _pass_by_untouched(sys.modules["preflight.overlay.lay_over"])
     flags = []
     while words[0].startswith("-") and words[0] != "-c":
         flags.append(words.pop(0))

@@ -16,14 +16,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from preflight.built.making.job_code import NamedObject, named, unsaid
-from preflight.built.plan import CAUSES, WHOLE, Making, beyond, plan_of, world_of
 from preflight.built.rank_process import serve, throttled
+from preflight.built.ranks_to_make import CAUSES, WHOLE, Making, beyond, plan_of, world_of
 from preflight.built.rounds import OfOneProcess, Rounds
 from preflight.kinds.asked import Asked
 from preflight.objects.facts import Definition
-from preflight.ranks.compare import Told, batches_of, order_of, raised_by
 from preflight.ranks.hash_seeds import HASH_SEED
 from preflight.ranks.made_facts import NO_TIME, OtherItems, RankBatches, RankLost, RankOrder
+from preflight.ranks.rank_differences import Told, batches_of, order_of, raised_by
 from preflight.ranks.together import may_lack, may_leave, nobodys
 from preflight.users_code.facts import Unbuilt
 from preflight.users_code.fresh import anew

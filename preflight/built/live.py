@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from preflight.built.making import holders
 from preflight.built.making.blame import RaisedError
-from preflight.built.making.streams import what_gives
+from preflight.built.making.generators import what_gives
 from preflight.findings.finding import Location
 from preflight.findings.looks import Failed, Look, Looked
 from preflight.kinds.asked import CannotLookError

@@ -17,7 +17,7 @@ from preflight.built.conditions import WAITING, list_otherwise, stand_for
 from preflight.built.drawn import collect, walk
 from preflight.built.making.blame import RaisedError, blaming, unbuilt
 from preflight.built.making.job_code import NamedObject, attribute, imported, made, named
-from preflight.built.plan import world_of
+from preflight.built.ranks_to_make import world_of
 from preflight.kinds.asked import CannotLookError, MistypedError
 from preflight.objects import where
 from preflight.objects.random_state import seed

@@ -19,8 +19,8 @@ from preflight.built.making.blame import (
     unbuilt,
     unimportable,
 )
+from preflight.built.making.generators import is_batch
 from preflight.built.making.job_code import NamedObject, attribute, imported, made, named
-from preflight.built.making.streams import is_batch
 from preflight.findings.check import Facts
 from preflight.kinds.asked import Asked, CannotLookError
 from preflight.loaders import sent as loader
@@ -29,7 +29,7 @@ from preflight.loaders.travel import travel
 from preflight.loaders.workers.fresh import Surroundings
 from preflight.loaders.wrappers import BatchSource
 from preflight.models import read as model
-from preflight.objects import evaluated
+from preflight.objects import eval_code
 from preflight.objects.copying.refusing import is_module
 from preflight.objects.paths import type_name
 from preflight.objects.stand_in import StoodIn
@@ -76,7 +76,7 @@ def _look(asked: Asked, drawing: Drawing, by_rank: ByRank) -> list[Facts]:
     if shadow is not None:
         return [unimportable(built, shadow, root)]
     by_rank.begin()
-    evaluated.listen()
+    eval_code.listen()
     stood_in = StoodIn()
     try:
         path = list(sys.path)

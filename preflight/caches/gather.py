@@ -12,10 +12,10 @@ from typing import Any
 from preflight.cached_files.cache_listing import list_cache
 from preflight.cached_files.facts import BROKEN, ODD, CacheFacts, CachePiece
 from preflight.caches.beside import UNKNOWN, compared, is_compared, is_for_torch, strangers
+from preflight.caches.cache_so_far import OFTEN, TIMES, Cache, same_as
 from preflight.caches.job_torch import torch_of
 from preflight.caches.kind import CACHE, SECONDS
 from preflight.caches.table import WHOLE
-from preflight.caches.under_way import OFTEN, TIMES, Cache, same_as
 from preflight.findings.finding import Location
 from preflight.findings.looks import Failed, Left, Look, Looked
 from preflight.kinds.gather import Gather, Run, mend, unreadable

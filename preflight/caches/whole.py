@@ -218,7 +218,7 @@ class WholeCache:
         if not self.target.checkpoint:
             return ()
         from preflight.checkpoints.notes import astray, taken  # most folders hold none
-        from preflight.checkpoints.order import Wrong, checkpoints, homes
+        from preflight.checkpoints.training_states import Wrong, checkpoints, homes
 
         files, odd_files = self.listing.files, self.odd
         wrong = {

@@ -15,9 +15,9 @@ from preflight.findings.report import Report
 from preflight.quarantine import manifest
 from preflight.quarantine.away import move_away
 from preflight.quarantine.back import bring_back, waiting
-from preflight.quarantine.page import Told, as_json, as_text
 from preflight.quarantine.plan import plan
-from preflight.quarantine.rows import State, exit_code
+from preflight.quarantine.quarantine_page import Told, as_json, as_text
+from preflight.quarantine.quarantined import State, exit_code
 from preflight.session import run as session
 from preflight.settings.job import Job
 from preflight.settings.merge import make_job

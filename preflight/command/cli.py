@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from preflight.command.options import FORMATS, LOOK, SHOW, complete_checks, with_options
+from preflight.command.click_options import FORMATS, LOOK, SHOW, complete_checks, with_options
 from preflight.findings.exit_codes import EXIT_CANNOT_JUDGE, EXIT_GO, EXIT_INTERRUPTED, EXIT_USAGE
 from preflight.values.version import __version__
 
@@ -33,7 +33,7 @@ class RunsNoScript(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Refuse a script."""
-        from preflight.targets.words.paths import SCRIPTS
+        from preflight.targets.words.path_words import SCRIPTS
 
         for script in args[_script_in(args, self.params) :][:1]:
             raise click.UsageError(f"{script}: " + SCRIPTS.format(script), ctx)

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from preflight.datasets.captions import Undecided, few_texts, has_no_texts, without_caption
 from preflight.datasets.facts import DatasetCaptions, DatasetFacts
 from preflight.datasets.kind import KEY_NAMES
+from preflight.datasets.uncaptioned import Undecided, few_texts, has_no_texts, without_caption
 from preflight.findings.finding import Location
 from preflight.findings.looks import Look, Looked
 from preflight.images.facts import FolderFacts

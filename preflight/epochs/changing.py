@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from preflight.epochs.facts import Changing
-from preflight.epochs.rows import digest
+from preflight.epochs.sample_numbers import digest
 from preflight.objects.attributes import classes
 from preflight.objects.paths import type_name
 from preflight.objects.random_state import Generators, kept_random_state, seed

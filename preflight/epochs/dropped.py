@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from preflight.epochs.facts import Dropped
-from preflight.epochs.rows import digest
+from preflight.epochs.sample_numbers import digest
 from preflight.objects.random_state import kept_random_state, seed
 from preflight.objects.where import defined
 from preflight.users_code.frames import is_users

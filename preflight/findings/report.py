@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from preflight.findings.coverage import Covered
 from preflight.findings.finding import Finding, Location, Scalar
+from preflight.findings.parts import Covered
 from preflight.values.version import __version__
 from preflight.values.wire import from_wire, to_wire
 

@@ -21,7 +21,7 @@ from preflight.loaders.sent import resamples
 from preflight.loaders.wrappers import real_loader
 from preflight.objects.attributes import own_attributes
 from preflight.objects.facts import Definition
-from preflight.pipelines.lines import Lines
+from preflight.pipelines.stage_lines import Lines
 from preflight.users_code.frames import own_sources
 from preflight.values.wire import to_wire
 

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from preflight.flow.asked import Asked, asked_of
 from preflight.flow.counting import STANDING, Swallows, Tally, Tap
 from preflight.flow.facts import Passed
+from preflight.flow.map_style import Asked, asked_of
 from preflight.flow.stage import (
     called,
     catches,
@@ -23,8 +23,8 @@ from preflight.flow.streams import stream_of
 from preflight.objects import where
 from preflight.objects.attributes import classes, own_attributes
 from preflight.pipelines.handlers import handler_of, named
-from preflight.pipelines.lines import Lines
 from preflight.pipelines.live import applied, stages_of
+from preflight.pipelines.stage_lines import Lines
 from preflight.users_code.frames import is_users
 from preflight.values.own_files import passes_on
 

@@ -14,14 +14,14 @@ from types import FrameType
 from typing import Any, NamedTuple
 
 from preflight.flow.counting import Swallows, Tally
-from preflight.flow.elsewhere import sent_there
 from preflight.flow.fitting import Fitting, counts_already
 from preflight.flow.pages import LATER, STAGES
 from preflight.flow.requests import Requests
+from preflight.flow.spawned_workers import sent_there
 from preflight.loaders.sent import resamples
 from preflight.objects.attributes import classes, own_attributes
 from preflight.objects.facts import Definition
-from preflight.pipelines.lines import Lines
+from preflight.pipelines.stage_lines import Lines
 from preflight.users_code.frames import own_sources
 from preflight.values.own_files import passes_on
 from preflight.values.wire import to_wire

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from types import FrameType
 from typing import Any
 
-from preflight.epochs.rows import digest
+from preflight.epochs.sample_numbers import digest
 
 # Values of a function by which requests are told apart, and bytes of one.
 _MOST_VALUES, _MOST_BYTES = 24, 1 << 16

@@ -17,7 +17,6 @@ from types import CodeType, FrameType
 from typing import Any
 
 from preflight.flow.counting import left_by, places_of
-from preflight.flow.elsewhere import sent_there
 from preflight.flow.marks import (
     SMALL,
     asked_for,
@@ -29,6 +28,7 @@ from preflight.flow.marks import (
     text_of,
     values_of,
 )
+from preflight.flow.spawned_workers import sent_there
 from preflight.objects.attributes import own_attributes
 from preflight.values.own_files import PACKAGE, passes_on
 

@@ -10,8 +10,8 @@ from itertools import islice
 from preflight.findings.finding import Location
 from preflight.images.captions import Part, in_parts
 from preflight.images.facts import CaptionsSeen, FolderFacts
+from preflight.images.images_so_far import Images, ReadPart, drawn_of
 from preflight.images.kind import CAPTIONS
-from preflight.images.under_way import Images, ReadPart, drawn_of
 from preflight.kinds.gather import Gather, Run
 from preflight.kinds.question import Question
 from preflight.ledger.rows import Remembered

@@ -17,9 +17,9 @@ from preflight.formats.pictures.shape import Shape
 from preflight.images.caption_reading import CaptionReading
 from preflight.images.facts import FolderFacts, Picture, Pictures
 from preflight.images.folder import folder_facts, list_folder
+from preflight.images.images_so_far import Directory, Images, ReadPart, captions_of, sampled
 from preflight.images.kind import CAPTIONS, IMAGE, TABLE
 from preflight.images.undecoded import not_decoded
-from preflight.images.under_way import Directory, Images, ReadPart, captions_of, sampled
 from preflight.kinds.gather import Gather, Run, unreadable
 from preflight.kinds.kind import Kind
 from preflight.kinds.question import Question, stamp_of

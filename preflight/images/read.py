@@ -10,9 +10,9 @@ from preflight.formats.bytes.blocks import BLOCK, Read
 from preflight.formats.bytes.window import Window
 from preflight.formats.magic import HEAD, what_is, with_article
 from preflight.formats.pictures.heads import shape_in, shape_of
+from preflight.formats.pictures.image_structure import ImageStructure
 from preflight.formats.pictures.picture import MARKED, MOST_PIXELS, TAIL, has_both_ends, walk_image
 from preflight.formats.pictures.shape import Shape
-from preflight.formats.pictures.structure import ImageStructure
 from preflight.formats.pictures.webp import most_zeros, zeros_in
 from preflight.images.decoding import (
     Loaded,

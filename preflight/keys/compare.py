@@ -14,7 +14,7 @@ from preflight.keys.entries import Entries, is_of_nobody
 from preflight.keys.facts import SharedKey
 from preflight.keys.index import ANY_HASH, ANY_SIZE, OF_TEXT
 from preflight.keys.layouts import Finder, Way, captions_for
-from preflight.keys.samples.captions import Captions, Readings, in_order, is_blank
+from preflight.keys.samples.caption_texts import Captions, Readings, in_order, is_blank
 from preflight.keys.samples.sample import Sample
 from preflight.values.tally import NAMED, First
 

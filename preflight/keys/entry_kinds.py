@@ -10,7 +10,7 @@ from preflight.keys.compare import Compared
 from preflight.keys.facts import LackedKind
 from preflight.keys.index import ANY_NUMBER, OF_TEXT
 from preflight.keys.layouts import Finder
-from preflight.keys.samples.captions import is_blank
+from preflight.keys.samples.caption_texts import is_blank
 from preflight.keys.samples.sample import Sample
 from preflight.values.tally import First
 

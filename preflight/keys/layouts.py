@@ -14,7 +14,7 @@ from typing import TypeAlias
 from preflight.keys.entries import Entries
 from preflight.keys.index import EntryIndex, endings_of, places_of
 from preflight.keys.places import Places
-from preflight.keys.samples.captions import Captions, in_order
+from preflight.keys.samples.caption_texts import Captions, in_order
 from preflight.keys.samples.of_data_sets import SAID, Spelling, differs, folder_as, values_of
 from preflight.keys.samples.sample import Sample
 from preflight.settings.key_expression import Values

@@ -9,7 +9,7 @@ from typing import Any
 
 from preflight.kinds.asked import Asked, CannotLookError, MistypedError
 from preflight.launched.facts import RankSeen, RanksSeen
-from preflight.launched.store import Meeting
+from preflight.launched.rendezvous import Meeting
 from preflight.values.small_files import read_small
 from preflight.values.wire import from_wire
 

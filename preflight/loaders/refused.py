@@ -17,7 +17,7 @@ from preflight.loaders.facts import Unsendable
 from preflight.loaders.passing_on import passes_on
 from preflight.objects import where
 from preflight.objects.attributes import classes, own_attributes
-from preflight.objects.evaluated import evaluated
+from preflight.objects.eval_code import evaluated
 from preflight.objects.facts import Definition
 from preflight.objects.paths import last_step, type_name
 from preflight.objects.sending.pickle_trial import is_of_forking

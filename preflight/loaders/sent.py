@@ -25,8 +25,8 @@ from preflight.objects.paths import type_name
 from preflight.objects.sending import pickling
 from preflight.objects.sending.pickle_trial import Roots
 from preflight.pipelines.facts import RESAMPLED, Reads
-from preflight.pipelines.lines import Lines
 from preflight.pipelines.live import reads, stages_of
+from preflight.pipelines.stage_lines import Lines
 from preflight.users_code.frames import own_sources
 
 # Pipelines that stand in one another: more is nobody's loader.

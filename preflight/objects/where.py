@@ -16,7 +16,7 @@ import types
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-from preflight.objects.evaluated import evaluated
+from preflight.objects.eval_code import evaluated
 from preflight.objects.facts import Definition
 from preflight.values.names import name_of
 

@@ -11,11 +11,11 @@ from typing import Any
 from preflight.objects.attributes import own_attributes
 from preflight.objects.facts import Definition
 from preflight.pipelines.facts import Reads, Stage
+from preflight.pipelines.file_lists import listing_of
 from preflight.pipelines.handlers import handler_of, named
-from preflight.pipelines.inside import made_inside
-from preflight.pipelines.lines import Lines
-from preflight.pipelines.listed import listing_of
+from preflight.pipelines.iter_method import made_inside
 from preflight.pipelines.side_by_side import out_of_step
+from preflight.pipelines.stage_lines import Lines
 from preflight.pipelines.stages import decoding, stage_of, whole_number
 from preflight.values.addresses import local_path
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from preflight.objects.attributes import classes, own_attributes
 from preflight.pipelines.facts import Shifted
-from preflight.pipelines.listed import MOST, NAMED, cells
+from preflight.pipelines.file_lists import MOST, NAMED, cells
 
 # Of fewer files, what agrees may do so by chance.
 _FEWEST = 6

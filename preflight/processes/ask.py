@@ -13,8 +13,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from preflight.findings import our_failures
+from preflight.processes.process_state import Running
 from preflight.processes.results import Batch, Fault, Result, Survived, Unasked, UnderWay
-from preflight.processes.running import Running
 from preflight.processes.start import MOST_PIECES, Lines, start, wait
 from preflight.values.code_name import command_for
 from preflight.values.exit_status import ending, is_crash

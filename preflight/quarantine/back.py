@@ -17,7 +17,7 @@ from preflight.quarantine.moving import (
     rename_new,
     store_names,
 )
-from preflight.quarantine.rows import Row, State
+from preflight.quarantine.quarantined import Row, State
 from preflight.values.names import name_of
 
 _IN = ".in"

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 from preflight.quarantine.moving import store_names
-from preflight.quarantine.rows import Row
+from preflight.quarantine.quarantined import Row
 from preflight.values.small_files import read_small
 from preflight.values.state_folder import make_state, write_whole
 from preflight.values.version import __version__

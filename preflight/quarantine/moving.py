@@ -12,7 +12,7 @@ import stat
 import sys
 from collections.abc import Callable, Iterator
 
-from preflight.quarantine.rows import Identity
+from preflight.quarantine.quarantined import Identity
 
 _PIECE = 1 << 20
 

@@ -17,7 +17,7 @@ from preflight.quarantine.along import belonging, naming, ranges
 from preflight.quarantine.away import OTHER_FILE_SYSTEM
 from preflight.quarantine.back import is_below
 from preflight.quarantine.moving import identity_in
-from preflight.quarantine.rows import Row, State
+from preflight.quarantine.quarantined import Row, State
 from preflight.values.names import counted, name_of
 
 _SECOND = 10**9

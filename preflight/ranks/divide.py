@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from preflight.ranks.facts import Owned, World
-from preflight.ranks.rules import Items, Place, Rule
+from preflight.ranks.named_splits import Items, Place, Rule
 from preflight.settings.split import BY_SAMPLE, BY_WORKER, Steps
 
 NOBODY, SEVERAL = 0, 2

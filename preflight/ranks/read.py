@@ -11,9 +11,9 @@ from preflight.ranks import divide, hash_seeds
 from preflight.ranks.divide import Splitter, Tally, owned, shared_entries
 from preflight.ranks.facts import OneEntry, WorldFacts
 from preflight.ranks.items import Items, items_of
-from preflight.ranks.limits import Limits
+from preflight.ranks.named_splits import Items as Numbers
+from preflight.ranks.rank_trials import Limits
 from preflight.ranks.real_splits import splitter_of
-from preflight.ranks.rules import Items as Numbers
 from preflight.settings.split import DROPPED, PADDED, Steps
 from preflight.values.code_name import is_code_name
 

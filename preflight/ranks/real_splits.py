@@ -13,7 +13,7 @@ from typing import Any
 
 from preflight.kinds.asked import CannotLookError
 from preflight.ranks.divide import Splitter
-from preflight.ranks.rules import RULES, Items, Place, Rule, shards_or_samples
+from preflight.ranks.named_splits import RULES, Items, Place, Rule, shards_or_samples
 from preflight.settings.split import BY_SAMPLE, INSTALLED, PADDED, Steps
 from preflight.users_code.named_function import named_function, said_of
 from preflight.values.code_name import is_code_name

@@ -12,8 +12,8 @@ import typing
 from collections.abc import Mapping
 from typing import Any, Union
 
-from preflight.findings.coverage import NOT_NAMED, PART, PARTS, UNREAD, WHOLE
 from preflight.findings.finding import Scope
+from preflight.findings.parts import NOT_NAMED, PART, PARTS, UNREAD, WHOLE
 from preflight.findings.report import SCHEMA, Report
 
 # Words that the types leave open, by class and field.

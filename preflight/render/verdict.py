@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from preflight.findings.coverage import Covered
 from preflight.findings.finding import Severity
+from preflight.findings.parts import Covered
 from preflight.findings.report import NOT_LOOKED_AT, Report
 from preflight.render.groups import Group, Unseen
 from preflight.values.names import counted, first_of

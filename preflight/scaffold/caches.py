@@ -9,7 +9,7 @@ from typing import NamedTuple
 from preflight.cached_files.cache_listing import list_cache
 from preflight.kinds.target import Target
 from preflight.scaffold.fits import led_to
-from preflight.scaffold.tables import spelled, table, texts
+from preflight.scaffold.toml_entries import spelled, table, texts
 from preflight.settings.job import CacheSettings, DataSettings
 from preflight.targets.caches_apart import apart
 from preflight.targets.targets import CacheFolder

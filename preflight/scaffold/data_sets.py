@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from preflight.kinds.target import Target
-from preflight.scaffold.tables import can_be_said, spelled
+from preflight.scaffold.toml_entries import can_be_said, spelled
 from preflight.targets.file_types.suffixes import SHARD_SUFFIXES
 from preflight.targets.one_file import UnknownWordError
 from preflight.targets.targets import CaptionRule, Folder, Shard, Unlistable

@@ -9,7 +9,7 @@ from preflight.kinds.target import PathTarget, Target
 from preflight.scaffold.caches import caches
 from preflight.scaffold.data_sets import data_sets
 from preflight.scaffold.known import known_of
-from preflight.scaffold.tables import can_be_said, spelled, table
+from preflight.scaffold.toml_entries import can_be_said, spelled, table
 from preflight.settings.job import DataSettings, Job
 from preflight.settings.nearest import nearest
 from preflight.settings.toml_file import FILE, SettingsError

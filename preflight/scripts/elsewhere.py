@@ -6,8 +6,8 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+from preflight.overlay.lay_over import lay_over
 from preflight.overlay.layer import Layer
-from preflight.overlay.places import lay_over
 from preflight.scripts.failing import guarded
 from preflight.scripts.watch import Watch
 

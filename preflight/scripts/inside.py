@@ -17,22 +17,22 @@ from preflight.scripts.elsewhere import lay_over_disk
 from preflight.scripts.facts import Ended, Raised
 from preflight.scripts.failing import has_failed, tell_failure
 from preflight.scripts.points import Point, Points
-from preflight.scripts.stacks import write_when_asked
 from preflight.scripts.surroundings.as_main import main_module
 from preflight.scripts.surroundings.our_name import NameTakenError
 from preflight.scripts.surroundings.standard_input import keep_what_is_read
-from preflight.scripts.tracebacks import leave_us_out
+from preflight.scripts.thread_stacks import write_when_asked
 from preflight.scripts.watch import Stopped, Watch
-from preflight.secrets.frames import hidden_of
+from preflight.scripts.without_our_lines import leave_us_out
+from preflight.secrets.exception_text import hidden_of
 from preflight.users_code.facts import ASKED_FOR, Lack
 from preflight.users_code.frames import hidden_lines, said_by
 from preflight.values.own_files import passes_on
 from preflight.values.wire import to_brief
 
 SUBJECTS = (
-    *("met.loaders", "met.modes", "met.copies", "cpu_instead"),
-    *("met.steps", "met.trainers", "met.parallel", "met.evaluated", "saving.points", "saving.hub"),
-    *("saving.trackers", "saving.commands", "tracebacks"),
+    *("met.loaders", "met.modes", "met.model_copies", "cpu_instead", "met.steps", "met.trainers"),
+    *("met.parallel", "met.evaluated", "saving.save_points", "saving.hub", "saving.trackers"),
+    *("saving.commands", "without_our_lines"),
 )
 """Modules of this folder whose `POINTS` are wrapped."""
 

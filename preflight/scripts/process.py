@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from preflight.scripts.inside import ASKED
-from preflight.scripts.stacks import below, computed
 from preflight.scripts.surroundings import standard_input
+from preflight.scripts.thread_stacks import below, computed
 from preflight.scripts.watch import TOLD
 from preflight.values.own_files import HOME
 

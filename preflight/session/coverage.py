@@ -8,8 +8,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from preflight.findings.check import Check
-from preflight.findings.coverage import NOT_NAMED, OF_JOB, PART, PARTS, UNREAD, WHOLE, Covered
 from preflight.findings.judge import Judged
+from preflight.findings.parts import NOT_NAMED, OF_JOB, PART, PARTS, UNREAD, WHOLE, Covered
 from preflight.kinds.kind import Kind
 from preflight.kinds.rooms import kind_of_facts, kinds, kinds_of, load
 from preflight.kinds.target import Target

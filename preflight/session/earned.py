@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 
-from preflight.findings.coverage import OF_JOB, Covered
 from preflight.findings.judge import Judged
+from preflight.findings.parts import OF_JOB, Covered
 from preflight.findings.registry import fits
 from preflight.kinds.kind import Kind
 from preflight.kinds.rooms import kinds_of

@@ -9,9 +9,9 @@ from dataclasses import replace
 from typing import Any
 
 from preflight.findings import registry
-from preflight.findings.coverage import NOT_NAMED, PARTS, WHOLE, Covered
 from preflight.findings.judge import ask_checks
 from preflight.findings.looks import Left, Look, Looked
+from preflight.findings.parts import NOT_NAMED, PARTS, WHOLE, Covered
 from preflight.findings.report import Named, Report
 from preflight.kinds.asked import MistypedError
 from preflight.kinds.gather import Run

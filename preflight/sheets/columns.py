@@ -8,9 +8,9 @@ from typing import Any
 from preflight.objects.attributes import classes
 from preflight.objects.paths import type_name
 from preflight.sheets.column import MOST, Column, Stats, number
-from preflight.sheets.layouts import SEEN, Layout, layout_of
 from preflight.sheets.leaves import PLAIN, Leaf, Refused, leaves
-from preflight.sheets.numbers import (
+from preflight.sheets.picture_layouts import SEEN, Layout, layout_of
+from preflight.sheets.tensor_values import (
     first_rows,
     is_array,
     is_whole,

@@ -13,7 +13,7 @@ from preflight.sheets.facts import Sheet
 def take(batch: Any, *, is_batched: bool) -> list[Column] | Sheet:
     """Copy what is shown of a batch, so that the batch can be let go; or say why not."""
     from preflight.sheets.columns import columns_of
-    from preflight.sheets.numbers import alone
+    from preflight.sheets.tensor_values import alone
 
     try:
         with alone():
@@ -53,8 +53,8 @@ def _drawn(
     name: str, columns: Sequence[Column], parts: Mapping[str, Any], wanted: Mapping[str, Any]
 ) -> Sheet:
     from preflight.sheets.file import write
-    from preflight.sheets.numbers import alone
     from preflight.sheets.panel import Panel
+    from preflight.sheets.tensor_values import alone
     from preflight.sheets.tokens import decode, tokenizer_of
 
     with_ids = [one for one in columns if one.ids]

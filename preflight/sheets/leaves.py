@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from preflight.objects.attributes import classes
-from preflight.sheets.layouts import layout_of
-from preflight.sheets.numbers import is_array
+from preflight.sheets.picture_layouts import layout_of
+from preflight.sheets.tensor_values import is_array
 
 # Parts of one whole that are looked at, and wholes in wholes.
 _MOST, _DEEPEST = 64, 6

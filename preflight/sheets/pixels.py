@@ -60,7 +60,7 @@ def _plain(low: float, high: float, *, is_float: bool, is_mask: bool) -> Scale |
 
 def _of_shown(column: Column) -> Stats:
     """Give the range of the channels that are shown, of the samples that are."""
-    from preflight.sheets.numbers import stats_of
+    from preflight.sheets.tensor_values import stats_of
 
     each = [stats_of(one.data) for one in column.pictures]
     lows = [one.low for one in each if one.low is not None]

@@ -27,8 +27,8 @@ from preflight.sources.flaws.find import of_all
 from preflight.sources.flaws.tuples import file_called
 from preflight.sources.mentions import function_of, is_of, stem_of, trains, which_comes
 from preflight.syntax.imports.reached import Unnamed
-from preflight.syntax.listing import is_test
 from preflight.syntax.outcomes import Defaults
+from preflight.syntax.source_files import is_test
 from preflight.syntax.surroundings import launchers_in
 from preflight.values.names import shown
 

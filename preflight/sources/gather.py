@@ -23,7 +23,7 @@ from preflight.sources.all_sources import JobSources
 from preflight.sources.facts import SourceFacts, SourceFile
 from preflight.sources.kind import EACH, NAMES, SECONDS
 from preflight.sources.mentions import wanted_for
-from preflight.syntax.listing import MOST_FILES, python_files, sources_among
+from preflight.syntax.source_files import MOST_FILES, python_files, sources_among
 from preflight.targets.targets import Built, Source
 from preflight.values.names import counted, first_of, name_of
 

@@ -21,7 +21,13 @@ from preflight.sources.facts import (
 from preflight.sources.flaws.bodies import bodies
 from preflight.sources.flaws.tuples import returned_in
 from preflight.sources.mentions import Wanted, wanted_for
-from preflight.sources.one_file import Words, look_into, of_parsed, speaks_of_environment, words_in
+from preflight.sources.one_source import (
+    Words,
+    look_into,
+    of_parsed,
+    speaks_of_environment,
+    words_in,
+)
 from preflight.sources.search import (
     SearchedText,
     importers,
@@ -34,8 +40,8 @@ from preflight.syntax.config_files import given_by_configs
 from preflight.syntax.copies import Code, copier_of
 from preflight.syntax.imports.needed_modules import on_the_way
 from preflight.syntax.imports.reached import unnamed
-from preflight.syntax.listing import MOST_FILES, content_of, is_test, python_files
 from preflight.syntax.parsing import UnparsableError, parse
+from preflight.syntax.source_files import MOST_FILES, content_of, is_test, python_files
 from preflight.targets.targets import Source
 from preflight.values.names import name_of
 from preflight.values.wire import from_wire

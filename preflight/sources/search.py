@@ -26,8 +26,8 @@ from preflight.sources.mentions import (
 from preflight.sources.work_names import TRAINS
 from preflight.syntax.imports.needed_modules import NeededModules, on_the_way
 from preflight.syntax.imports.reached import reached
-from preflight.syntax.listing import content_of, is_test
 from preflight.syntax.parsing import Parsed, UnparsableError, parse
+from preflight.syntax.source_files import content_of, is_test
 
 # How often what a name is given may ask others that have to be looked for.
 _ROUNDS = 3

@@ -9,8 +9,8 @@ from typing import Any
 
 from preflight.storage.crew import Crew
 from preflight.storage.facts import Locks, ReadBack, Tried
-from preflight.storage.layer import Files
 from preflight.storage.probe_process import COUNTER, SIZE
+from preflight.storage.system_files import Files
 
 WRITERS = 3
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from preflight.kinds.asked import reason_of
-from preflight.storage.layer import Files, load
+from preflight.storage.system_files import Files, load
 
 SIZE = 1 << 16
 """Bytes of the files that are written."""

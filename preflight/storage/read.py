@@ -8,10 +8,10 @@ from dataclasses import replace
 
 from preflight.kinds.asked import Asked, reason_of
 from preflight.storage.facts import StorageProbe
-from preflight.storage.layer import PLAIN, load
 from preflight.storage.probe import RefusedError, try_out
 from preflight.storage.scratch import scratch
 from preflight.storage.space import entry_sizes, nearest_folder, space_of
+from preflight.storage.system_files import PLAIN, load
 from preflight.values.names import name_of
 
 MARK = "PREFLIGHT_CHILD"

@@ -11,7 +11,7 @@ import sys
 import time
 from collections.abc import Iterator
 
-from preflight.storage.layer import Files
+from preflight.storage.system_files import Files
 
 BEGIN = ".preflight-probe-"
 """With what its name begins; then come the number of the process that made it, and letters."""

@@ -12,10 +12,10 @@ from preflight.findings.our_failures import ElsewhereError
 from preflight.kinds.asked import Asked, CannotLookError, MistypedError
 from preflight.storage.crew import Crew
 from preflight.storage.facts import ReadBack, WriterTrial
-from preflight.storage.layer import Files
 from preflight.storage.read import MARK
 from preflight.storage.scratch import scratch
 from preflight.storage.space import entry_sizes, nearest_folder, suffix_in
+from preflight.storage.system_files import Files
 from preflight.users_code.importing import refuse_unguarded
 from preflight.values.code_name import parse_spec
 from preflight.values.names import name_of

@@ -11,7 +11,7 @@ from typing import Any, TextIO
 
 from preflight.kinds.asked import CannotLookError, MistypedError, reason_of
 from preflight.storage.calling import FIX, VALUES, How, Order, call, learn
-from preflight.storage.whole import Judge, TornError
+from preflight.storage.whole_version import Judge, TornError
 from preflight.users_code.fresh.orders import telling_failures
 from preflight.users_code.importing import join_world
 from preflight.users_code.named_function import imported, said_of

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from preflight.objects.facts import ModelCopy
-from preflight.syntax.listing import is_test
 from preflight.syntax.parsing import Parsed
 from preflight.syntax.running import key_of, last_name
+from preflight.syntax.source_files import is_test
 from preflight.syntax.surroundings import called, walk
 
 # Whoever is called by these names copies the model it is given (torch, timm, ema_pytorch, YOLO).

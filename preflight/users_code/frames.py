@@ -8,7 +8,7 @@ import traceback
 from collections.abc import Iterable
 from dataclasses import replace
 
-from preflight.secrets.frames import hidden_of
+from preflight.secrets.exception_text import hidden_of
 from preflight.users_code.facts import Frame
 from preflight.values.names import name_of
 from preflight.values.own_files import PACKAGE

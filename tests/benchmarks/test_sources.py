@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from preflight.syntax.listing import python_files
+from preflight.syntax.source_files import python_files
 from tests.benchmarks.measuring import best_of, compared, preflight, python
 from tests.files import stamp
 

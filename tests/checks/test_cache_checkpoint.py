@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import preflight
-from preflight.checkpoints.order import checkpoints
+from preflight.checkpoints.training_states import checkpoints
 from preflight.findings.finding import Finding, Severity
 from preflight.findings.report import Report
 from tests.archives import flipped

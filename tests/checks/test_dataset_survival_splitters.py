@@ -13,8 +13,8 @@ from preflight.datasets.survivals import came
 from preflight.findings.finding import Finding, Severity
 from preflight.objects.facts import Definition
 from preflight.pipelines.facts import Survival
-from preflight.pipelines.lines import Lines
 from preflight.pipelines.live import reads
+from preflight.pipelines.stage_lines import Lines
 from preflight.pipelines.survival import survival
 from preflight.settings.job import Job, Launch
 from preflight.shards.read import read_shard

@@ -9,8 +9,8 @@ import pytest
 from preflight.facts import WorldFacts
 from preflight.finding import Finding, Severity
 from preflight.ranks.divide import Splitter
-from preflight.ranks.limits import Limits
-from preflight.ranks.rules import RULES
+from preflight.ranks.named_splits import RULES
+from preflight.ranks.rank_trials import Limits
 from preflight.settings.split import steps_of
 from preflight.testing import ask
 

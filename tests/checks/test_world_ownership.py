@@ -9,7 +9,7 @@ import pytest
 from preflight.facts import OneEntry, Owned, WorldFacts
 from preflight.finding import Finding, Severity
 from preflight.ranks.divide import NOBODY, SEVERAL, Splitter, owned, tally
-from preflight.ranks.rules import RULES
+from preflight.ranks.named_splits import RULES
 from preflight.settings.split import steps_of
 from preflight.testing import ask
 from tests.asking import reason

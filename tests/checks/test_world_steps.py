@@ -9,7 +9,7 @@ import pytest
 from preflight.facts import RankBatches, RankCount, WorldFacts
 from preflight.finding import Finding
 from preflight.ranks.divide import Splitter, tally
-from preflight.ranks.rules import RULES
+from preflight.ranks.named_splits import RULES
 from preflight.settings.split import steps_of
 from preflight.testing import ask
 from tests.asking import reason

@@ -19,7 +19,7 @@ from torch.utils.data import DataLoader
 
 from preflight.findings.finding import Finding
 from preflight.loaders.sent import Known, walk_loader
-from preflight.objects import evaluated
+from preflight.objects import eval_code
 from preflight.testing import ask
 from tests.archives import least_seconds
 
@@ -327,7 +327,7 @@ def of_code():
 
 def test_what_was_evaluated_is_placed_where_it_was(folder: Path) -> None:
     """With the code, which stands in a file of settings, say."""
-    evaluated.listen()
+    eval_code.listen()
     (folder / "stages.json").write_text(json.dumps({"keep": "lambda x: x > 7"}), encoding="utf-8")
     stages = module(folder, "stages", EVALUATED)
     told = {}
@@ -349,7 +349,7 @@ def test_what_was_evaluated_before_anybody_listened_is_searched_for(folder: Path
     """In a live process the module is known, and the one call in it."""
     text = 'CODE = "lambda x: x"\n\n\ndef make():\n    return eval(CODE)\n'
     thing = module(folder, "earlier", text).make()
-    evaluated._noted.pop(thing.__code__, None)
+    eval_code._noted.pop(thing.__code__, None)
     (one,) = found(thing, folder)
 
     assert (one.at.file, one.at.line) == ("earlier.py", 5)
@@ -384,7 +384,7 @@ def test_where_two_calls_could_have_been_it_none_is_named(folder: Path) -> None:
         'CODE = "lambda x: x * 5"\n\n\ndef make():\n    return eval(CODE)\n\n\nother = eval("1")\n'
     )
     thing = module(folder, "twice", text).make()
-    evaluated._noted.pop(thing.__code__, None)
+    eval_code._noted.pop(thing.__code__, None)
     (one,) = found(thing, folder)
 
     assert one.at.file == "<string>"

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
+from preflight.overlay.lay_over import laid_over
 from preflight.overlay.layer import Layer
-from preflight.overlay.places import laid_over
 
 
 def layer_over(folder: Path, scratch: Path) -> Layer:

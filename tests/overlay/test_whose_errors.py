@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from preflight.overlay import on_disk
+from preflight.overlay.lay_over import laid_over
 from preflight.overlay.layer import Layer
-from preflight.overlay.places import laid_over
 from preflight.values.own_files import is_ours
 
 

@@ -16,8 +16,8 @@ from torch.utils.data import ChainDataset, DataLoader
 from preflight.datasets.survivals import came
 from preflight.objects.facts import Definition
 from preflight.pipelines.facts import Survival
-from preflight.pipelines.lines import Lines
 from preflight.pipelines.live import reads
+from preflight.pipelines.stage_lines import Lines
 from preflight.pipelines.survival import survival
 from preflight.shards.read import read_shard
 from preflight.targets.targets import Shard

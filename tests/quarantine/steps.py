@@ -21,7 +21,7 @@ from preflight.quarantine import manifest, moving
 from preflight.quarantine.away import move_away
 from preflight.quarantine.back import bring_back
 from preflight.quarantine.moving import identity_of
-from preflight.quarantine.rows import Row, State
+from preflight.quarantine.quarantined import Row, State
 
 _ROOM = os.path.dirname(moving.__file__)
 

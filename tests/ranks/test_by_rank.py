@@ -19,7 +19,7 @@ import pytest
 import preflight
 from preflight.built import by_rank
 from preflight.built.making.job_code import named, unsaid
-from preflight.built.plan import Making, plan_of
+from preflight.built.ranks_to_make import Making, plan_of
 from preflight.built.rounds import Rounds
 from preflight.facts import RankBatches, RankOrder
 from preflight.finding import Finding

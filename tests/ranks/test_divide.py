@@ -11,8 +11,8 @@ import pytest
 from preflight.kinds.asked import CannotLookError
 from preflight.ranks.divide import NOBODY, SEVERAL, Splitter, owned, shared_entries, tally
 from preflight.ranks.facts import World
-from preflight.ranks.limits import Limits
-from preflight.ranks.rules import RULES, Items, Place, Rule, shards_or_samples
+from preflight.ranks.named_splits import RULES, Items, Place, Rule, shards_or_samples
+from preflight.ranks.rank_trials import Limits
 from preflight.settings.split import WORDS, mistake_in, runs_code, steps_of
 
 KEEPING = ("contiguous", "strided", "split_by_node", "datasets")

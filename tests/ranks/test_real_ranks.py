@@ -16,8 +16,8 @@ from preflight.built.making.job_code import unsaid
 from preflight.ranks.divide import Splitter, tally
 from preflight.ranks.facts import NEARLY_ALL
 from preflight.ranks.hash_seeds import by_processes
+from preflight.ranks.named_splits import RULES, Place, shards_or_samples
 from preflight.ranks.real_splits import of_accelerate, splitter_of
-from preflight.ranks.rules import RULES, Place, shards_or_samples
 from preflight.settings.split import steps_of
 from preflight.values.names import first_of
 from tests.warming import TRAINERS, copies, start_copies

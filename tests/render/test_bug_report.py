@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from markdown_it import MarkdownIt
 
-from preflight.findings.coverage import Covered
 from preflight.findings.finding import Location, Severity
+from preflight.findings.parts import Covered
 from preflight.findings.report import Broken, Report, Setting, Skip
 from preflight.render import bug_report
 from preflight.render.redaction import Redaction

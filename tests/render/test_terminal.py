@@ -11,8 +11,8 @@ from dataclasses import replace
 import pytest
 from rich.cells import cell_len
 
-from preflight.findings.coverage import Covered
 from preflight.findings.finding import Aside, Finding, Location, Severity
+from preflight.findings.parts import Covered
 from preflight.findings.report import Broken, Named, Report, Setting, Skip
 from preflight.render import terminal
 from preflight.render.verdict import unread_files

@@ -7,7 +7,7 @@ import sys
 import pytest
 import torch
 
-from preflight.scripts.saving.sampling import COUNTS, stands_at
+from preflight.scripts.saving.weight_samples import COUNTS, stands_at
 
 
 @pytest.mark.parametrize("name", COUNTS)

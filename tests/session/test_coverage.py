@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import preflight
-from preflight.findings.coverage import Covered
 from preflight.findings.gate import exit_code
+from preflight.findings.parts import Covered
 from preflight.findings.report import Report
 from preflight.render import renderer, terminal
 from tests.archives import tarred

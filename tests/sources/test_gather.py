@@ -13,7 +13,7 @@ import preflight
 from preflight.findings.finding import Finding
 from preflight.session.progress import Progress
 from preflight.sources import gather
-from preflight.sources.one_file import look_into
+from preflight.sources.one_source import look_into
 from tests.conftest import said_by
 from tests.files import put, stamp, write
 

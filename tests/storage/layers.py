@@ -9,7 +9,7 @@ import sys
 import time
 from typing import Any
 
-from preflight.storage.layer import Files
+from preflight.storage.system_files import Files
 
 
 class RenameByCopying(Files):

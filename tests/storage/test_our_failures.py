@@ -9,8 +9,8 @@ import pytest
 
 from preflight.findings import our_failures
 from preflight.kinds.asked import CannotLookError
+from preflight.ranks.named_splits import Place
 from preflight.ranks.real_splits import of_user
-from preflight.ranks.rules import Place
 from preflight.storage.crew import Crew
 from preflight.storage.trial import _ours
 from preflight.users_code.named_function import imported, said_of

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from preflight.storage import layer, probe
+from preflight.storage import probe, system_files
 from preflight.storage.facts import StorageProbe, Tried
 from preflight.storage.read import look_at
 
@@ -39,7 +39,7 @@ def write_briefly(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def seen(path: Path, simulated: str | None = None, *, is_written: bool = True) -> StorageProbe:
     """Look at a place, by a layer of the tests where one is simulated."""
-    name = layer.PLAIN if simulated is None else f"{LAYERS}:{simulated}"
+    name = system_files.PLAIN if simulated is None else f"{LAYERS}:{simulated}"
     return look_at(str(path), str(path), lambda: None, is_written=is_written, layer=name)
 
 
@@ -113,7 +113,7 @@ def test_a_simulated_creation_by_several_is_seen(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("write_briefly")
 def test_a_simulated_file_system_that_folds_case_is_seen(tmp_path: Path) -> None:
     assert tried(tmp_path, "FoldedCase").folds_case
-    assert not probe._folds_case(str(tmp_path), layer.Files())
+    assert not probe._folds_case(str(tmp_path), system_files.Files())
 
 
 def test_simulated_locks_that_hang_are_left_after_their_time(

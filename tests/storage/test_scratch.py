@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from preflight.storage.layer import Files
 from preflight.storage.scratch import BEGIN, scratch, tidy
+from preflight.storage.system_files import Files
 from tests.conftest import ROOT, START
 
 MARK = "PREFLIGHT_CHILD"

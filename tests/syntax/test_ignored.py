@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 import preflight
-from preflight.syntax import listing
-from preflight.syntax.listing import python_files
+from preflight.syntax import source_files
+from preflight.syntax.source_files import python_files
 from tests.archives import tarred
 from tests.files import put
 
@@ -149,7 +149,7 @@ def test_nothing_is_said_of_git_where_it_ignores_no_source(repository: Path) -> 
 def test_an_ignored_folder_of_very_many_files_is_counted_in_part(
     repository: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(listing, "_MOST_IGNORED", 5)
+    monkeypatch.setattr(source_files, "_MOST_IGNORED", 5)
     put(repository, *(f"build/{number}.py" for number in range(20)))
     put(repository, "shards/0.tar", content=tarred({"a.txt": b"a"}))
 

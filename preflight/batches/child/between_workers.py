@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, cast
 
 from preflight.batches.pass_facts import Among
-from preflight.epochs import rows
+from preflight.epochs import sample_numbers
 from preflight.epochs.facts import LeftBehind
 from preflight.epochs.left_behind import Watched
 from preflight.loaders.workers.starting import configured
@@ -52,7 +52,7 @@ class Noted:
         worker = self.batches % self.workers
         self.batches += 1
         try:
-            found = rows.told_apart(batch, self.batch_size) if self.is_whole else {}
+            found = sample_numbers.told_apart(batch, self.batch_size) if self.is_whole else {}
         except Exception:  # noqa: BLE001  a type of the user's that nobody can make bytes of
             found = {}
         self._number += max(map(len, found.values()), default=0)
@@ -148,7 +148,7 @@ def _repeated(given: Noted, alone: Noted, name: str, *, drops: bool) -> Among | 
     """Say that each worker gave all that there is without workers."""
     if given.is_whole and alone.is_whole:
         number, each = given.counts(name).total(), alone.counts(name).total()
-        unit = rows.unit(name)
+        unit = sample_numbers.unit(name)
     else:
         number, each, unit = given.batches, alone.batches, "batch"
     if drops and given.batch_size and unit == "sample":
@@ -232,7 +232,7 @@ def _otherwise(given: Noted, alone: Noted) -> Iterator[Among]:
         yield Among(
             given=came.total(),
             alone=there.total(),
-            unit=rows.unit(name),
+            unit=sample_numbers.unit(name),
             again=again,
             lacking=lacking,
             is_repeated=came == Counter({one: each * given.workers for one, each in there.items()}),
@@ -274,7 +274,7 @@ def _items(dataset: Any, workers: int, worker: int, until: float) -> list[int]:
             item = next(items, _END)
             if item is _END:
                 break
-            found.append(rows.digest(item))
+            found.append(sample_numbers.digest(item))
             if time.monotonic() > until:
                 return []
     return found

@@ -24,7 +24,7 @@ from preflight.host.start_method import SPAWNING
 from preflight.loaders.epoch import length_of
 from preflight.loaders.workers.starting import parts_of
 from preflight.loaders.wrappers import BatchSource, real_loader
-from preflight.secrets.frames import hidden_of
+from preflight.secrets.exception_text import hidden_of
 from preflight.users_code.facts import Lack
 from preflight.users_code.frames import said_by, text_of, user_frames
 from preflight.users_code.lacking import lacking

@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 from preflight.batches.child import repeated_draws
 from preflight.batches.child.between_workers import Noted, compare, is_own_stream, run_alone
 from preflight.batches.child.drawing import Drawable, raised, structure_or_type
-from preflight.batches.child.streams import of_stream
+from preflight.batches.child.epoch_draws import of_stream
 from preflight.batches.facts import Form
 from preflight.batches.pass_facts import Epoch
 from preflight.batches.structure import form_of, rows_agree
-from preflight.epochs import rows
+from preflight.epochs import sample_numbers
 from preflight.epochs.dropped import dropped
 from preflight.epochs.facts import Dropped
 from preflight.flow.fitted import Fitted, fit
@@ -233,8 +233,8 @@ def _epoch(
     for batch in theirs(iter)(loader):
         number += 1
         size = bounds.batch_size
-        columns = _asked(rows.columns_of, batch, size) if number == 1 else columns
-        held = _asked(rows.count, batch, size, columns)
+        columns = _asked(sample_numbers.columns_of, batch, size) if number == 1 else columns
+        held = _asked(sample_numbers.count, batch, size, columns)
         kind = kind or type(batch)
         is_counted = is_counted and held is not None and type(batch) is kind
         total, most = total + (held or 0), max(most, held or 0)

@@ -16,7 +16,7 @@ from typing import Any
 from preflight.epochs.changing import changing
 from preflight.epochs.facts import Changing
 from preflight.epochs.order import same_order, tells_its_sampler
-from preflight.epochs.rows import digest
+from preflight.epochs.sample_numbers import digest
 from preflight.loaders.workers.starting import parts_of
 from preflight.loaders.wrappers import real_loader
 from preflight.objects.attributes import classes, own_attributes

@@ -13,7 +13,7 @@ from dataclasses import replace
 from types import ModuleType
 from typing import Any, NamedTuple
 
-from preflight.built.making import holders, streams
+from preflight.built.making import generators, holders
 from preflight.built.making.blame import blaming, blaming_users
 from preflight.kinds.asked import CannotLookError, MistypedError
 from preflight.objects.stand_in import StoodIn, in_place_of_cuda
@@ -91,19 +91,19 @@ def made(asked: NamedObject, factory: object, stood_in: StoodIn) -> object:
         with asked.step(f"call {spec.name}"):
             with blaming("call"):
                 given = _call(factory, built)
-            first = streams.begun(given)
+            first = generators.begun(given)
         with blaming_users(asked.options["root"]):
             if pick or built.kind == "model":
                 return _pick(given, pick, built)
             if given is not factory and _gives_one_batch(asked, given):
-                return streams.calls(given, functools.partial(_call, factory, built))
-            return streams.as_loader(given, first)
+                return generators.calls(given, functools.partial(_call, factory, built))
+            return generators.as_loader(given, first)
 
 
 def _gives_one_batch(asked: NamedObject, given: object) -> bool:
     """Whether it gave one batch, and not all data there is: by its name, or by who named it."""
     says_so = asked.built.kind == "loader" or "batch" in asked.spec.name.lower()
-    return says_so and streams.is_batch(given)
+    return says_so and generators.is_batch(given)
 
 
 def _on_what_is_here(

@@ -6,9 +6,9 @@ from functools import lru_cache
 from struct import unpack_from
 
 from preflight.formats.magic import what_is
+from preflight.formats.pictures.image_structure import ImageStructure
 from preflight.formats.pictures.jpeg import frame_in
 from preflight.formats.pictures.shape import Shape
-from preflight.formats.pictures.structure import ImageStructure
 from preflight.formats.pictures.webp import size_of_frame
 
 _JPEG_MODES = {1: "L", 3: "RGB", 4: "CMYK"}

@@ -6,7 +6,7 @@ import re
 
 from preflight.formats.bytes.flaw import Flaw
 from preflight.formats.bytes.window import Window
-from preflight.formats.pictures.structure import ImageStructure, Zeros
+from preflight.formats.pictures.image_structure import ImageStructure, Zeros
 
 # In scan data 0xff is followed by 0x00, or by one of the restart markers (T.81, B.1.1.5); any other
 # byte, but for the fill byte 0xff, makes it a marker.

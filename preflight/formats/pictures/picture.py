@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from preflight.formats.bytes.window import Window
 from preflight.formats.magic import what_is
+from preflight.formats.pictures.image_structure import ImageStructure
 from preflight.formats.pictures.jpeg import walk_jpeg
 from preflight.formats.pictures.png import walk_png
-from preflight.formats.pictures.structure import ImageStructure
 from preflight.formats.pictures.webp import walk_webp
 
 MOST_PIXELS = 178_956_970

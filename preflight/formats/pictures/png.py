@@ -5,7 +5,7 @@ from __future__ import annotations
 from preflight.formats.bytes.crc import crc32
 from preflight.formats.bytes.flaw import Flaw
 from preflight.formats.bytes.window import Window
-from preflight.formats.pictures.structure import ImageStructure, longest_zeros
+from preflight.formats.pictures.image_structure import ImageStructure, longest_zeros
 
 _CRITICAL = (b"IHDR", b"PLTE", b"IDAT")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from preflight.formats.bytes.flaw import Flaw
 from preflight.formats.bytes.window import Window
-from preflight.formats.pictures.structure import ImageStructure, longest_zeros
+from preflight.formats.pictures.image_structure import ImageStructure, longest_zeros
 
 _COMPRESSED = frozenset({b"VP8 ", b"VP8L"})
 _PICTURED = frozenset({b"ALPH", b"ANMF"})

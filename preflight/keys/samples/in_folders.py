@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator
 from preflight.formats.suffixes.images import is_image
 from preflight.formats.suffixes.sounds import is_sound
 from preflight.formats.suffixes.videos import is_video
-from preflight.keys.samples import captions as key_captions
-from preflight.keys.samples.captions import Captions, CaptionTable
+from preflight.keys.samples import caption_texts as key_captions
+from preflight.keys.samples.caption_texts import Captions, CaptionTable
 from preflight.keys.samples.sample import Home, Sample, Tell, caption_suffixes
 from preflight.pairing.folder_contents import FolderContents, list_all
 from preflight.pairing.side_files import is_spare_folder, mask_of

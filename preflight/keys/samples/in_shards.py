@@ -18,8 +18,8 @@ from preflight.formats.packing.packed import Packed, can_unpack
 from preflight.formats.suffixes.images import is_image
 from preflight.formats.tar.end import Read
 from preflight.formats.tar.walk import Member, walk
-from preflight.keys.samples import captions as key_captions
-from preflight.keys.samples.captions import Captions
+from preflight.keys.samples import caption_texts as key_captions
+from preflight.keys.samples.caption_texts import Captions
 from preflight.keys.samples.sample import OFTEN, Home, Sample, Tell, caption_suffixes
 from preflight.pairing.lengths import LONGEST
 from preflight.shards.samples import key_of

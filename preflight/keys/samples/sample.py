@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
-from preflight.keys.samples.captions import Captions
+from preflight.keys.samples.caption_texts import Captions
 from preflight.pairing.rules import TEXTS, named_extension
 from preflight.targets.targets import CaptionRule, KeyedData
 

@@ -17,7 +17,7 @@ from preflight.scripts.failing import guarded
 from preflight.scripts.met.counted import counts_by_length, counts_itself
 from preflight.scripts.met.evaluated import look_at_sums
 from preflight.scripts.met.leaving import Leaving
-from preflight.scripts.met.together import Together
+from preflight.scripts.met.ranks_in_step import Together
 from preflight.scripts.points import Point
 from preflight.scripts.watch import Watch
 from preflight.users_code.facts import Frame

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from preflight.cached_files.read import read_cache
 from preflight.findings.check import Facts
 from preflight.kinds.asked import Asked
-from preflight.resuming.compare import chosen, differences, later_average
+from preflight.resuming.differences import chosen, differences, later_average
 from preflight.resuming.facts import Resumed, SavedState
 from preflight.resuming.moments import SAVE, STEP, Moment, Told, read_lines
 from preflight.resuming.ways import words_for
@@ -25,7 +25,7 @@ from preflight.scripts.read import look as run
 from preflight.scripts.saving.by_ranks import Ranks
 from preflight.scripts.saving.log import ALONE, MOMENTS, TOGETHER
 from preflight.scripts.saving.made import made_by
-from preflight.scripts.saving.written import standing, written
+from preflight.scripts.saving.other_files import standing, written
 from preflight.scripts.surroundings.standard_input import kept_in
 from preflight.training.facts import Steps
 from preflight.values.names import name_of

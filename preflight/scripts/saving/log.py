@@ -20,7 +20,7 @@ from preflight.resuming.ways import AS_STARTED, may_go_on
 from preflight.scripts.facts import Met
 from preflight.scripts.failing import guarded
 from preflight.scripts.saving.averages import Averages
-from preflight.scripts.saving.sampling import moves_nothing, sample_of, stands_at
+from preflight.scripts.saving.weight_samples import moves_nothing, sample_of, stands_at
 from preflight.scripts.watch import Watch
 from preflight.users_code.facts import Frame
 from preflight.users_code.frames import said_by

@@ -9,13 +9,13 @@ from preflight.sources.flaws.bodies import Body, is_try
 from preflight.sources.flaws.busy import busy_waits
 from preflight.sources.flaws.facts import Flaws, Returned, TupleLoop
 from preflight.sources.flaws.jumps import jumps
-from preflight.sources.flaws.orders import unstable_orders
 from preflight.sources.flaws.threads import threads_in
 from preflight.sources.flaws.tuples import file_called, imports_in, returned_in, tuple_loops
 from preflight.sources.flaws.unbound import unbound_reads
+from preflight.sources.flaws.unstable_orders import unstable_orders
 from preflight.sources.flaws.words import Signs
-from preflight.syntax.listing import is_test
 from preflight.syntax.parsing import Parsed
+from preflight.syntax.source_files import is_test
 
 
 def flaws_in(parsed: Parsed, every: Sequence[Body], file: str, signs: Signs) -> Flaws:

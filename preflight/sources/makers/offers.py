@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from preflight.syntax.listing import is_test
+from preflight.syntax.source_files import is_test
 from preflight.targets.folders import look_for_sources
 from preflight.values.names import first_of, name_of
 from preflight.values.small_files import OddFileError, read_small

@@ -36,7 +36,7 @@ from preflight.targets.words.in_settings import (
     named_data,
 )
 from preflight.targets.words.of_entries import as_entries
-from preflight.targets.words.paths import but_unread
+from preflight.targets.words.path_words import but_unread
 from preflight.targets.words.scripts import divide, read_script
 from preflight.targets.words.word import folder_in, read_word
 from preflight.values.code_name import Spec, parse_spec

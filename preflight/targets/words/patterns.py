@@ -31,7 +31,7 @@ from preflight.targets.targets import (
     Unlistable,
 )
 from preflight.targets.words import braces
-from preflight.targets.words.paths import but_unread, but_videos, columnar_in, read_path
+from preflight.targets.words.path_words import but_unread, but_videos, columnar_in, read_path
 from preflight.values.addresses import is_spelled, plain_path
 from preflight.values.names import path_below
 

@@ -28,7 +28,7 @@ from preflight.targets.targets import (
     Unlistable,
 )
 from preflight.targets.words.code_words import built_by
-from preflight.targets.words.paths import read_path
+from preflight.targets.words.path_words import read_path
 from preflight.targets.words.patterns import (
     is_remote,
     read_data,

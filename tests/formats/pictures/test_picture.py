@@ -9,8 +9,8 @@ import pytest
 
 from preflight.formats.bytes.window import Window
 from preflight.formats.magic import what_is
+from preflight.formats.pictures.image_structure import LONG_RUN, ImageStructure, longest_zeros
 from preflight.formats.pictures.picture import has_both_ends, walk_image
-from preflight.formats.pictures.structure import LONG_RUN, ImageStructure, longest_zeros
 from tests.archives import flipped, photo, zeroed
 from tests.images.test_read import HEALTHY
 

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from preflight.checkpoints import state_names as names
-from preflight.checkpoints.begun import begun_in
 from preflight.checkpoints.belonging import is_weights_only, lacking_by_itself
 from preflight.checkpoints.facts import Checkpoint
+from preflight.checkpoints.killed_writes import begun_in
 from preflight.checkpoints.members import held_by, lacking, usual_of
 from preflight.checkpoints.notes import (
     INDEX,

@@ -10,7 +10,7 @@ from datetime import timedelta
 import pytest
 import torch.distributed as dist
 
-from preflight.launched.store import Meeting
+from preflight.launched.rendezvous import Meeting
 from tests.launched.starting import free_port
 
 

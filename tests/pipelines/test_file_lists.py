@@ -14,7 +14,7 @@ import pytest
 from torch.utils.data import ChainDataset, ConcatDataset, Dataset, IterableDataset, Subset
 from torch.utils.data import random_split as split
 
-from preflight.pipelines.listed import MOST, listing_of
+from preflight.pipelines.file_lists import MOST, listing_of
 from tests.archives import bounded
 
 
@@ -209,7 +209,7 @@ def test_images_that_a_table_of_datasets_names_from_here_are_looked_for(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "0.jpg").touch()
     monkeypatch.setattr(
-        "preflight.pipelines.listed._stored_paths", lambda *_: ["0.jpg", "1.jpg", "/data/2.jpg"]
+        "preflight.pipelines.file_lists._stored_paths", lambda *_: ["0.jpg", "1.jpg", "/data/2.jpg"]
     )
     home = types.ModuleType("datasets")
     monkeypatch.setitem(sys.modules, "datasets", home)

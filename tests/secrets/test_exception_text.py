@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from preflight.secrets.frames import hidden_of
+from preflight.secrets.exception_text import hidden_of
 from preflight.secrets.hiding import REDACTED
 from preflight.users_code.frames import hidden_lines, said_by, user_frames
 

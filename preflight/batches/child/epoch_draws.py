@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from preflight.batches.child.between_workers import Noted, agree, as_worker
 from preflight.batches.child.repeated_draws import FEWEST, ITERABLE, generators_in
 from preflight.epochs.facts import SameOrder
-from preflight.epochs.rows import digest
+from preflight.epochs.sample_numbers import digest
 from preflight.loaders.workers.starting import parts_of
 from preflight.loaders.wrappers import real_loader
 from preflight.objects.attributes import own_attributes

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from preflight.pipelines.class_folders import class_folders_in
 from preflight.pipelines.facts import RESAMPLED
+from preflight.pipelines.image_folder_calls import class_folders_in
 from preflight.pipelines.written import written_in
 from preflight.sources.environment_reads import environment_reads
 from preflight.sources.facts import Draws, SourceFile
@@ -17,9 +17,9 @@ from preflight.sources.flaws.words import Signs, signs_in
 from preflight.sources.loader_calls import draws_in
 from preflight.sources.mentions import trains
 from preflight.sources.unguarded import unguarded_alone
-from preflight.syntax.listing import content_of, is_test
 from preflight.syntax.parsing import Parsed, UnparsableError, parse
 from preflight.syntax.process_groups import JOINS
+from preflight.syntax.source_files import content_of, is_test
 
 # Whoever touches the environment writes one of these, and so does whoever makes a loader.
 _ENVIRONMENT = (b"environ", b"getenv", b"putenv", b"dotenv", JOINS.encode())

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from preflight.quarantine.rows import Row, State
+from preflight.quarantine.quarantined import Row, State
 from preflight.values.byte_sizes import format_size
 from preflight.values.names import counted, first_of, shown
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from preflight.objects.attributes import classes
 from preflight.sheets.column import MOST, Picture, Stats
-from preflight.sheets.layouts import Layout
+from preflight.sheets.picture_layouts import Layout
 
 # Numbers that are looked at at once.
 _AT_ONCE = 1 << 22

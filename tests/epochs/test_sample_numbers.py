@@ -6,7 +6,7 @@ import pytest
 import torch
 from PIL import Image
 
-from preflight.epochs.rows import columns_of, count
+from preflight.epochs.sample_numbers import columns_of, count
 
 IMAGE = Image.new("RGB", (4, 4))
 

@@ -11,7 +11,7 @@ from typing import Any
 from preflight.resuming.ways import as_action, way_of
 from preflight.scripts.points import Point
 from preflight.scripts.saving.log import OF_LIGHTNING, File, log_of
-from preflight.scripts.saving.sampling import mark_of
+from preflight.scripts.saving.weight_samples import mark_of
 from preflight.scripts.watch import Watch
 
 

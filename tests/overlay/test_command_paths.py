@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from preflight.overlay.commands import Command
-from preflight.overlay.places import laid_over
+from preflight.overlay.command_paths import Command
+from preflight.overlay.lay_over import laid_over
 from tests.overlay.test_layer import layer_over
 
 SAID = {

@@ -11,10 +11,10 @@ import webdataset as wds
 from torch.utils.data import DataLoader, IterableDataset
 
 from preflight.objects.facts import Definition
-from preflight.pipelines import inside
+from preflight.pipelines import iter_method
 from preflight.pipelines.facts import Reads
-from preflight.pipelines.lines import Lines
 from preflight.pipelines.live import reads
+from preflight.pipelines.stage_lines import Lines
 
 KEEP = wds.ignore_and_continue
 FIELD = "txt"
@@ -102,8 +102,8 @@ def test_a_list_of_more_than_anybody_writes_is_not_written_out() -> None:
     """As code, places of samples by the million would fill the memory."""
     node = ast.Name(id="places", ctx=ast.Load(), lineno=1, col_offset=0)
 
-    assert isinstance(inside._literal([0, 1], node), ast.List)
-    assert inside._literal([0] * 100_001, node) is node
+    assert isinstance(iter_method._literal([0, 1], node), ast.List)
+    assert iter_method._literal([0] * 100_001, node) is node
 
 
 def test_other_files_are_asked_for_once_and_only_where_a_line_is() -> None:

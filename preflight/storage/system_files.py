@@ -75,7 +75,7 @@ PLAIN = f"{__name__}:Files"
 
 
 def load(place: str) -> Files:
-    """Give the layer of this name: `preflight.storage.layer:Files`, or `file.py:name` of a test."""
+    """Give the layer of a name: `preflight.storage.system_files:Files`, or `file.py:name`."""
     home, _, name = place.rpartition(":")
     if not home.endswith(".py"):
         found: Files = getattr(importlib.import_module(home), name)()

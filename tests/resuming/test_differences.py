@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from preflight.resuming.compare import chosen, differences, later_average
+from preflight.resuming.differences import chosen, differences, later_average
 from preflight.resuming.moments import SAVE, STEP, Average, Moment, Owner
 
 BEGAN = tuple(float(one) for one in range(20))
