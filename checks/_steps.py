@@ -23,7 +23,7 @@ _NAMES = _KEYS | {"current_step", "iter_num", "step_idx", "step_num"}
 _FEWEST = 3
 
 
-class Stood(NamedTuple):
+class StuckStep(NamedTuple):
     """A step number that stays as it is, or falls."""
 
     name: str
@@ -37,7 +37,7 @@ class Stood(NamedTuple):
     """Whether all comes as it does where each worker counts by itself."""
 
 
-def stood(facts: FirstBatches) -> Stood | None:
+def stood(facts: FirstBatches) -> StuckStep | None:
     """Give the step number that does not grow; None where there is none, or it may be meant."""
     for name, numbers, restarts in (*_by_loops(facts), *_by_keys(facts)):
         places = [at for at, (a, b) in enumerate(itertools.pairwise(numbers), 2) if b <= a]
@@ -48,7 +48,7 @@ def stood(facts: FirstBatches) -> Stood | None:
         is_one = len({*numbers}) == 1
         if not falls and (len(numbers) < _FEWEST or not (is_several or is_one)):
             continue
-        return Stood(name, numbers, places[0], is_several and not is_one)
+        return StuckStep(name, numbers, places[0], is_several and not is_one)
     return None
 
 

@@ -92,6 +92,9 @@ FLOORS = {
     "checks": 38,
 }
 
+# Files that a room may have, by the plan of all rooms.
+PLAN = {"__init__", "facts", "gather", "kind", "live", "read"}
+
 ENGINE = ("session", "processes", "ledger", "render", "command", "kinds", "findings")
 
 # Named and not there, or out of reach: of whatever subject.
@@ -171,6 +174,21 @@ def test_every_folder_has_a_floor_and_few_files() -> None:
 
     assert set(folders) == set(FLOORS)
     assert {name for name, files in folders.items() if files > 17} == {"checks"}
+
+
+def test_no_two_files_have_one_name() -> None:
+    """But for the plan of a room; files at the top give under public names what rooms have."""
+    names = Counter(path.stem for path in FILES if path.parent != FOLDER)
+
+    assert {name for name, files in names.items() if files > 1} == PLAN
+
+
+def test_no_two_public_classes_have_one_name() -> None:
+    """Whoever meets a name need not ask which of several things it is."""
+    bodies = (ast.parse(path.read_text(encoding="utf-8")).body for path in FILES)
+    names = Counter(one.name for body in bodies for one in body if isinstance(one, ast.ClassDef))
+
+    assert {name for name, classes in names.items() if classes > 1 and name[0] != "_"} == set()
 
 
 @pytest.mark.parametrize("engine", ENGINE)

@@ -24,7 +24,7 @@ from preflight.file_access.lfs import refined
 from preflight.file_access.opened import reading
 from preflight.file_access.outline import look_at_outline
 from preflight.formats.by_name import TORCH
-from preflight.formats.bytes.blocks import Held, Read
+from preflight.formats.bytes.blocks import HeldBytes, Read
 from preflight.formats.magic import HEAD, what_is
 from preflight.formats.stored import StoredFile, look_at_whole
 from preflight.formats.stored import look as look_at
@@ -181,7 +181,7 @@ def _look_at_file(
             held = look_at(read, size, suffix)
         else:
             content = memoryview(reading(file, size)(0, size))
-            read, held = Held(content, tell), look_at_whole(content, suffix, tell)
+            read, held = HeldBytes(content, tell), look_at_whole(content, suffix, tell)
         is_unknown = suffix in TORCH and held == StoredFile("unknown")
         if is_unknown and what_is(bytes(read(0, HEAD))) == "tar archive":
             from preflight.cached_files.tarred import look_at_tarred  # hardly any file is one

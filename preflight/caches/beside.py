@@ -54,7 +54,7 @@ _NAMED = {
 }
 
 
-class Seen(NamedTuple):
+class WholeFile(NamedTuple):
     """A file that is whole by itself."""
 
     place: int
@@ -82,10 +82,12 @@ def compared(table: CacheTable) -> tuple[tuple[int, ...], dict[int, Damage]]:
         if is_compared(name) and table.is_whole(place):
             letter, facts = chr(table.seen[place]), table.odd.get(place)
             if facts is None:
-                seen.append(Seen(place, name, WHOLE[letter][0], DTYPES.get(letter, "")))
+                seen.append(WholeFile(place, name, WHOLE[letter][0], DTYPES.get(letter, "")))
             else:
                 in_part, objects = not facts.behind, bool(facts.globals) and not facts.unread
-                seen.append(Seen(place, name, facts.format, "", facts.behind, in_part, objects))
+                seen.append(
+                    WholeFile(place, name, facts.format, "", facts.behind, in_part, objects)
+                )
     return tuple(one.place for one in seen), dict(unlike_others(seen))
 
 
@@ -96,7 +98,7 @@ def strangers(table: CacheTable) -> tuple[tuple[int, ...], dict[int, Damage]]:
         return (), {}
     those = frozenset(unknown)
     seen = (
-        Seen(place, name, "unknown" if place in those else "torch")
+        WholeFile(place, name, "unknown" if place in those else "torch")
         for place, name in enumerate(table.names)
         if is_for_torch(name) and table.is_whole(place)
     )
@@ -118,20 +120,20 @@ def is_for_torch(name: str) -> bool:
     return posixpath.splitext(name)[1].lower() in TORCH
 
 
-def unlike_others(files: Iterable[Seen]) -> Iterator[tuple[int, Damage]]:
+def unlike_others(files: Iterable[WholeFile]) -> Iterator[tuple[int, Damage]]:
     """Give the places of those that are not like the others beside them, with what is wrong."""
-    groups: defaultdict[tuple[str, str], list[Seen]] = defaultdict(list)
+    groups: defaultdict[tuple[str, str], list[WholeFile]] = defaultdict(list)
     for one in files:
         folder, base = posixpath.split(one.name)
         groups[folder, _VARYING.sub("#", base)].append(one)
-    others: defaultdict[str, list[Seen]] = defaultdict(list)
+    others: defaultdict[str, list[WholeFile]] = defaultdict(list)
     for (folder, _), group in groups.items():
         if len(group) >= _FEWEST:
             yield from _unlike(group, fewest=2, share=1)
             yield from _of_objects(group)
         else:
             others[folder] += group
-    apart: defaultdict[tuple[str, str], list[Seen]] = defaultdict(list)
+    apart: defaultdict[tuple[str, str], list[WholeFile]] = defaultdict(list)
     for group in others.values():
         if len(group) >= _FEWEST_OF_ANY:
             yield from _unlike(group, fewest=_FEWEST_OF_ANY, share=_SHARE_OF_ANY)
@@ -151,7 +153,7 @@ def _place_and_sort(name: str) -> tuple[str, str]:
     return "/".join(parts), _VARYING.sub("#", base)
 
 
-def _unlike(group: list[Seen], *, fewest: int, share: int) -> Iterator[tuple[int, Damage]]:
+def _unlike(group: list[WholeFile], *, fewest: int, share: int) -> Iterator[tuple[int, Damage]]:
     """Hold the files of a group against what most of them are, by so many times as many."""
     written_by = _ARCHIVES if is_archive(group[0].name) else _WRITTEN_BY
     arrays = [one for one in group if one.format in written_by]
@@ -176,7 +178,7 @@ def _unlike(group: list[Seen], *, fewest: int, share: int) -> Iterator[tuple[int
     yield from _of_other_types(exact)
 
 
-def _of_other_types(group: list[Seen]) -> Iterator[tuple[int, Damage]]:
+def _of_other_types(group: list[WholeFile]) -> Iterator[tuple[int, Damage]]:
     """Tell arrays of an unknown type, and of numbers as long that are of another kind."""
     counts = Counter(one.dtype for one in group)
     usual, count = counts.most_common(1)[0] if counts else ("", 0)
@@ -190,7 +192,7 @@ def _of_other_types(group: list[Seen]) -> Iterator[tuple[int, Damage]]:
             yield one.place, Damage(kind="structure", text=text, offset=0)
 
 
-def _of_objects(group: list[Seen]) -> Iterator[tuple[int, Damage]]:
+def _of_objects(group: list[WholeFile]) -> Iterator[tuple[int, Damage]]:
     """Tell one of objects, where many of the same sort of name are plain."""
     plain = [one for one in group if one.dtype]
     odd = [one for one in group if one.is_of_objects]
@@ -207,5 +209,5 @@ def _is_other(dtype: str, usual: str) -> bool:
     return dtype != usual and dtype[2:] == usual[2:] and not are_whole
 
 
-def _beside(files: list[Seen], verb: str) -> str:
+def _beside(files: list[WholeFile], verb: str) -> str:
     return f"each of {len(files):,} files beside it {verb}"

@@ -16,7 +16,7 @@ from preflight.quarantine import manifest
 from preflight.quarantine.away import move_away
 from preflight.quarantine.back import bring_back, waiting
 from preflight.quarantine.plan import plan
-from preflight.quarantine.quarantine_page import Told, as_json, as_text
+from preflight.quarantine.quarantine_page import QuarantinePage, as_json, as_text
 from preflight.quarantine.quarantined import State, exit_code
 from preflight.session import run as session
 from preflight.settings.job import Job
@@ -30,7 +30,7 @@ def move(words: Sequence[str], *, yes: bool, copy: bool, pairs: bool, form: str)
     job, report = _looked(words, here)
     state = os.path.join(job.root, job.look.state)
     planned = plan(report, root=job.root, state=state, here=here, copy=copy, pairs=pairs)
-    told = Told(planned.rows, about=f"the run of {report.started}", more=planned.more)
+    told = QuarantinePage(planned.rows, about=f"the run of {report.started}", more=planned.more)
     to_move = [one for one in planned.rows if one.state is State.LISTED]
     if to_move and not yes and form == "terminal" and _on_a_terminal():
         _say(as_text(told), form)
@@ -79,15 +79,15 @@ def restore(times: Sequence[str], *, yes: bool, copy: bool, form: str) -> int:
     except manifest.ManifestError as error:
         raise OutputError(str(error)) from error
     names = ", ".join(name_of(one, job.root) for one in folders)
-    return _end(Told(rows, about=names, restores=True), form)
+    return _end(QuarantinePage(rows, about=names, restores=True), form)
 
 
-def _end(told: Told, form: str) -> int:
+def _end(told: QuarantinePage, form: str) -> int:
     code = exit_code(told.rows, told.more)
     return EXIT_CANNOT_JUDGE if not _say_all(told, form) and code == EXIT_GO else code
 
 
-def _say_all(told: Told, form: str) -> bool:
+def _say_all(told: QuarantinePage, form: str) -> bool:
     hide = secrets_at_hand()
     told = told._replace(rows=[replace(one, reason=hide.text(one.reason)) for one in told.rows])
     return _say(as_json(told) if form == "json" else as_text(told), form)

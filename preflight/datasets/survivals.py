@@ -19,7 +19,7 @@ from preflight.pairing.lengths import LONGEST
 from preflight.pairing.rules import extension_of
 from preflight.pipelines.facts import Reads, Survival
 from preflight.pipelines.fates import OPAQUE, RECORDS, decodes
-from preflight.pipelines.survival import Came, Launch, survival
+from preflight.pipelines.survival import Came, ReadBy, survival
 from preflight.shards.facts import Field, ShardFacts
 from preflight.sources.facts import SourceFacts
 from preflight.targets.targets import Built, Loader, Shard, Source
@@ -59,7 +59,7 @@ class Survivals(Gather):
         root = self.run.job.root
         shards = (one for one in self.run.targets if isinstance(one, Shard))
         named = {os.path.abspath(os.path.join(root, one.path)) for one in shards}
-        launch = Launch(self.run.job.launch.ranks, self.run.job.launch.num_workers)
+        launch = ReadBy(self.run.job.launch.ranks, self.run.job.launch.num_workers)
         for target, reads in self._reads or self._guessed(list(named)):
             found = survival(reads, self._came, launch)
             more = [one for one in dict.fromkeys(reads.shards) if one not in named]

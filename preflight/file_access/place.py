@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 
 @dataclass(slots=True)
-class Place:
+class ReadSoFar:
     """Bytes of a file before the one that was read last, and those of all of it."""
 
     at: int = 0
@@ -18,4 +18,4 @@ class Place:
     """0: nobody has said."""
 
 
-HERE = Place()
+HERE = ReadSoFar()

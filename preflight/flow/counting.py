@@ -43,7 +43,7 @@ class _Sent:
         return vars(self)
 
 
-class Tally(_Sent):
+class StageCounts(_Sent):
     """Where the processes of one run count: a file of numbers for each, and one of reasons."""
 
     def __init__(
@@ -138,7 +138,7 @@ def places_of(error: BaseException, bases: tuple[str, ...]) -> tuple[str, tuple[
 class Tap(_Sent):
     """Stands behind a stage of a pipeline, and counts what it gives."""
 
-    def __init__(self, tally: Tally, stage: int) -> None:
+    def __init__(self, tally: StageCounts, stage: int) -> None:
         self.tally = tally
         self.stage = stage
 
@@ -172,7 +172,7 @@ class _Counted:
 class Handler(_Sent):
     """Stands for an exception handler of the job's, and counts what it swallows."""
 
-    def __init__(self, tally: Tally, stage: int, handler: Callable[..., Any]) -> None:
+    def __init__(self, tally: StageCounts, stage: int, handler: Callable[..., Any]) -> None:
         self.tally = tally
         self.stage = stage
         self.handler = handler
@@ -200,7 +200,7 @@ class Swallows(_Sent):
 
     def __init__(
         self,
-        tally: Tally,
+        tally: StageCounts,
         functions: Mapping[tuple[str, int, str], int],
         yielding: tuple[int, ...],
         drops: tuple[tuple[Any, ...], ...] = (),

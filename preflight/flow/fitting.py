@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from preflight.flow.counting import STANDING, Swallows, Tally, Tap
+from preflight.flow.counting import STANDING, StageCounts, Swallows, Tap
 from preflight.flow.facts import Passed
-from preflight.flow.map_style import Asked, asked_of
+from preflight.flow.map_style import MapDataset, asked_of
 from preflight.flow.stage import (
     called,
     catches,
@@ -166,7 +166,7 @@ class Fitting:
         self._add(Passed(call=call, kind="stream", at=at, unit="sample"))
         return own
 
-    def asked(self, dataset: object) -> Asked | None:
+    def asked(self, dataset: object) -> MapDataset | None:
         """Note what is asked for samples and may swallow an error; None: nothing does."""
         found = asked_of(dataset, self._root)
         if found is not None:
@@ -175,7 +175,7 @@ class Fitting:
             self._add(Passed(call=call, kind="asked", at=at, unit="sample"))
         return found
 
-    def put(self, tally: Tally, swallows: Swallows | None) -> Iterator[Undo]:
+    def put(self, tally: StageCounts, swallows: Swallows | None) -> Iterator[Undo]:
         """Give each stage what counts behind it, and its handler one that does as it does."""
         for one in self.found:
             stages: list[Any] = one.parts["pipeline"]

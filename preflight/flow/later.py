@@ -13,7 +13,7 @@ from contextlib import suppress
 from types import FrameType
 from typing import Any, NamedTuple
 
-from preflight.flow.counting import Swallows, Tally
+from preflight.flow.counting import StageCounts, Swallows
 from preflight.flow.fitting import Fitting, counts_already
 from preflight.flow.pages import LATER, STAGES
 from preflight.flow.requests import Requests
@@ -41,11 +41,11 @@ class Where(NamedTuple):
     folder: str
     bases: tuple[str, ...]
     waits: str
-    """As of a `Tally`."""
+    """As of `StageCounts`."""
 
-    def tally(self, stages: int) -> Tally:
+    def tally(self, stages: int) -> StageCounts:
         """Give what counts in so many stages."""
-        return Tally(self.folder, stages, self.bases, waits=self.waits)
+        return StageCounts(self.folder, stages, self.bases, waits=self.waits)
 
 
 class Later:

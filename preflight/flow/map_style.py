@@ -18,7 +18,7 @@ _DEEPEST, _MOST_HELD = 5, 50
 _ASKS = ("__getitem__", "__getitems__")
 
 
-class Asked(NamedTuple):
+class MapDataset(NamedTuple):
     """A data set that is asked by index, and may swallow an error."""
 
     kind: type
@@ -30,7 +30,7 @@ class Asked(NamedTuple):
     """What is asked of the data sets that it holds."""
 
 
-def asked_of(dataset: object, root: str) -> Asked | None:
+def asked_of(dataset: object, root: str) -> MapDataset | None:
     """Say how it is asked; None: it is a stream, or nothing of the job's may swallow an error."""
     if isinstance(dataset, classes("torch.utils.data", "IterableDataset")):
         return None
@@ -51,7 +51,7 @@ def asked_of(dataset: object, root: str) -> Asked | None:
             _key(one) for each in outer for base in type(each).__mro__ for one in _functions(base)
         )
     )
-    return Asked(kind, own, asked, held)
+    return MapDataset(kind, own, asked, held)
 
 
 def _only_picks(thing: object) -> bool:

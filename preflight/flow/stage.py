@@ -8,7 +8,7 @@ import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from preflight.flow.counting import Handler, Tally
+from preflight.flow.counting import Handler, StageCounts
 from preflight.objects.attributes import own_attributes
 from preflight.pipelines.handlers import handler_of, named
 from preflight.pipelines.live import applied
@@ -63,7 +63,7 @@ def _place(function: object) -> int | None:
     return names.index("handler") - 1 if "handler" in names[1:] else None
 
 
-def with_handler(stage: Any, tally: Tally, number: int) -> Any:
+def with_handler(stage: Any, tally: StageCounts, number: int) -> Any:
     """Give a copy of a stage whose handler counts; where none swallows anything, the stage."""
     handler = handler_in(stage)
     if handler is None:

@@ -19,7 +19,7 @@ from preflight.formats.by_name import (
     wanted,
 )
 from preflight.formats.bytes import causes
-from preflight.formats.bytes.blocks import BLOCK, Held, LongRead, Read, reads_every, teller_of
+from preflight.formats.bytes.blocks import BLOCK, HeldBytes, LongRead, Read, reads_every, teller_of
 from preflight.formats.bytes.crc import crc32_for
 from preflight.formats.bytes.damaged import DamagedError
 from preflight.formats.bytes.flaw import Flaw
@@ -100,7 +100,7 @@ def look_at_whole(
         whole = read_whole(content, crc32_for(len(content)), tell)
         if whole is not None:
             return StoredFile("torch zip", verified=whole.verified, globals=whole.globals)
-    return look(Held(content, tell), len(content), suffix)
+    return look(HeldBytes(content, tell), len(content), suffix)
 
 
 def _format_of(head: bytes, size: int, suffix: str) -> str:
@@ -274,7 +274,7 @@ def _look_inside(tell: Callable[[], None], content: bytes) -> tuple[tuple[str, .
 
     if content.startswith(b"\x1f\x8b"):
         return (), "the gzip stream in its gzip stream"  # this could go on without end
-    inside = look(Held(content, tell), len(content), "")
+    inside = look(HeldBytes(content, tell), len(content), "")
     if inside.flaw is not None:
         text = f"is a gzip stream; what is in it {inside.flaw.text}"
         raise DamagedError(inside.flaw.kind, text)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from preflight.findings.finding import Location
-from preflight.images.captions import Part, in_parts
+from preflight.images.captions import CaptionPart, in_parts
 from preflight.images.facts import CaptionsSeen, FolderFacts
 from preflight.images.images_so_far import Images, ReadPart, drawn_of
 from preflight.images.kind import CAPTIONS
@@ -37,7 +37,7 @@ class CaptionReading:
         while waiting := tuple(islice(parts, _PARTS)):
             yield from (self._ask_of(one, part) for part in self._unread(one, waiting))
 
-    def _unread(self, one: Images, parts: Sequence[Part]) -> Iterator[Part]:
+    def _unread(self, one: Images, parts: Sequence[CaptionPart]) -> Iterator[CaptionPart]:
         """Take in what is known of captions that have not changed, and give the others."""
         for place in sorted({part.place for part in parts}):
             those = {part.contents.path: part for part in parts if part.place == place}
@@ -62,7 +62,7 @@ class CaptionReading:
         told = {"part": place, "is_sampled": one.sample is not None}
         return self._run.memory.how(CAPTIONS.name, told)
 
-    def _ask_of(self, one: Images, part: Part) -> Question:
+    def _ask_of(self, one: Images, part: CaptionPart) -> Question:
         one.left += 1
         path = part.contents.path
         wire = {"folder": path, "place": ".", "names": part.names}

@@ -8,7 +8,7 @@ from itertools import count, islice
 from typing import NamedTuple
 
 from preflight.images.facts import CaptionsSeen
-from preflight.images.folder import FolderListing
+from preflight.images.folder import ImageListing
 from preflight.kinds.asked import Asked
 from preflight.pairing.folder_contents import FolderContents, split
 from preflight.pairing.lengths import LONGEST, Lengths
@@ -37,7 +37,7 @@ def look(asked: Asked) -> Iterator[CaptionsSeen]:
     yield CaptionsSeen(lengths=lengths.told())
 
 
-class Part(NamedTuple):
+class CaptionPart(NamedTuple):
     """Some of the captions of one directory."""
 
     contents: FolderContents
@@ -48,8 +48,8 @@ class Part(NamedTuple):
 
 
 def in_parts(
-    listing: FolderListing, images: Sequence[tuple[FolderContents, Sequence[str]]] | None
-) -> Iterator[Part]:
+    listing: ImageListing, images: Sequence[tuple[FolderContents, Sequence[str]]] | None
+) -> Iterator[CaptionPart]:
     """Give the captions of a folder, so many at a time; of these images alone where some are given.
 
     Captions are the texts beside images that the data set's rule takes for such.
@@ -65,15 +65,15 @@ def in_parts(
             part = tuple(islice(names, _MANY))
             if not part:
                 break
-            yield Part(one, place, part)
+            yield CaptionPart(one, place, part)
 
 
-def how_many(listing: FolderListing) -> int:
+def how_many(listing: ImageListing) -> int:
     """Count the captions of a folder."""
     extensions, literal = _looked_for(listing)
     return sum(one.captions(extensions, literal=literal) for one in listing.contents)
 
 
-def _looked_for(listing: FolderListing) -> tuple[frozenset[str], bool]:
+def _looked_for(listing: ImageListing) -> tuple[frozenset[str], bool]:
     pairing = listing.facts.pairing
     return frozenset(pairing.looks_for) - {"json", TABLE}, pairing.rule != "auto"

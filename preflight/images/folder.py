@@ -27,7 +27,7 @@ _CAPTIONS = frozenset({"metadata", "captions", "caption", "prompts"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FolderListing:
+class ImageListing:
     """A folder as its names tell it, no file of it opened."""
 
     facts: FolderFacts
@@ -43,7 +43,7 @@ class FolderListing:
     """Paths of the tables that may hold captions and can be read, where the rule has it so."""
 
 
-def list_folder(folder: Folder, root: str) -> FolderListing:
+def list_folder(folder: Folder, root: str) -> ImageListing:
     """List a folder with all below it; hidden files and folders are left alone.
 
     A single image takes the place of a folder, too; it has nothing to pair with.
@@ -60,7 +60,7 @@ def list_folder(folder: Folder, root: str) -> FolderListing:
         alone = FolderContents(path=parent, place=place, files=1, images=1, stems={(suffix,): stem})
         pairing = Pairing(rule="none", samples=1, images=1, captions=0)
         facts = FolderFacts(file=file, files=1, pairing=pairing, images=1)
-        return FolderListing(facts=facts, contents=(alone,), captions=folder.captions)
+        return ImageListing(facts=facts, contents=(alone,), captions=folder.captions)
     with os.scandir(top):
         pass  # what is wrong with the folder that was named goes up
     extension = folder.captions.extension or ""
@@ -84,7 +84,7 @@ def list_folder(folder: Folder, root: str) -> FolderListing:
         unread_tables=tuple(_unread(contents)) if tabled else (),
     )
     tables = tuple(_tables(contents)) if tabled else ()
-    return FolderListing(facts=facts, contents=contents, captions=folder.captions, tables=tables)
+    return ImageListing(facts=facts, contents=contents, captions=folder.captions, tables=tables)
 
 
 def _tables(contents: Iterable[FolderContents]) -> Iterator[str]:
@@ -130,7 +130,7 @@ def read_image_file(path: str, root: str, depth: str = "bytes") -> ImageSeen:
 
 
 def folder_facts(
-    listing: FolderListing, damages: Damages, captioned: Sequence[Captioned] = ()
+    listing: ImageListing, damages: Damages, captioned: Sequence[Captioned] = ()
 ) -> FolderFacts:
     """Put the listing, what is wrong with its images, and what its tables say together."""
     facts = listing.facts

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from preflight.images.captions import FLAWED, Part, how_many, in_parts
-from preflight.images.folder import FolderListing
+from preflight.images.captions import FLAWED, CaptionPart, how_many, in_parts
+from preflight.images.folder import ImageListing
 from preflight.images.pictures import Damages, PictureCounts
 from preflight.pairing.facts import Captioned
 from preflight.pairing.folder_contents import FolderContents
@@ -43,7 +43,7 @@ class Directory:
 class ReadPart(NamedTuple):
     """Captions that are being read."""
 
-    part: Part
+    part: CaptionPart
     how: str
     mark: str | None
     """What tells their content from another, before the first was read."""
@@ -56,7 +56,7 @@ class Images:
     """A folder, as far as its images have been looked at."""
 
     target: Folder
-    listing: FolderListing
+    listing: ImageListing
     sample: Sampling | None
     left: int = 0
     """Questions that are still to be answered, and 1 as long as some were not asked."""

@@ -27,7 +27,7 @@ _WRITE = "INSERT OR REPLACE INTO files_1 VALUES (?, ?, ?, ?, ?, ?, ?)"
 _DROP = "DELETE FROM files_1 WHERE read_at < ?"
 
 
-Rows: TypeAlias = Mapping[tuple[bytes, bytes], "Row"]
+Rows: TypeAlias = Mapping[tuple[bytes, bytes], "LedgerRow"]
 """By their folder, together with how the files there are read, and by their name.
 
 The name is empty where a row is of the whole folder.
@@ -44,7 +44,7 @@ class Remembered(NamedTuple):
     """As it was handed over: any text, or None."""
 
 
-class Row(NamedTuple):
+class LedgerRow(NamedTuple):
     """What was noted of a file, or of all files of a folder."""
 
     mark: str
@@ -70,7 +70,7 @@ def find(
     Raises:
         DamagedRowError: a row is not what was written.
     """
-    found: dict[tuple[bytes, bytes], Row] = {}
+    found: dict[tuple[bytes, bytes], LedgerRow] = {}
     if connection.execute(_IS_THERE).fetchone() is None:
         return found
     now = time.time()
@@ -79,7 +79,7 @@ def find(
         for name, mark, read_at, facts, checksum in connection.execute(_LOOK_UP, key):
             if not (facts is None or isinstance(facts, str)) or _checksum(facts) != checksum:
                 raise DamagedRowError  # it may hold bytes or a number for its text
-            found[place, name] = Row(mark, Remembered(read_at, facts))
+            found[place, name] = LedgerRow(mark, Remembered(read_at, facts))
     return found
 
 

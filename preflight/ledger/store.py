@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from preflight.ledger import rows as ledger_table
 from preflight.ledger.readers_version import readers_version
-from preflight.ledger.rows import DamagedRowError, Remembered, Row, Rows
+from preflight.ledger.rows import DamagedRowError, LedgerRow, Remembered, Rows
 from preflight.secrets.hiding import Secrets
 from preflight.values.stamps import YOUNG, digest_of, marked, stamps_of
 from preflight.values.state_folder import make_state
@@ -70,7 +70,7 @@ class Ledger:
     _marks: dict[tuple[str, str], str] = field(default_factory=dict)
     """What each file looked like before it was read, by how it is read and by its path."""
 
-    _rows: dict[tuple[bytes, bytes], Row] = field(default_factory=dict)
+    _rows: dict[tuple[bytes, bytes], LedgerRow] = field(default_factory=dict)
     """What waits to be written."""
 
     _places: dict[tuple[str, str], bytes] = field(default_factory=dict)
@@ -139,7 +139,7 @@ class Ledger:
             if row.mark == mark_of(folder, names(folder))
         }
 
-    def rows(self, how: str, folders: Iterable[str]) -> Mapping[str, Row]:
+    def rows(self, how: str, folders: Iterable[str]) -> Mapping[str, LedgerRow]:
         """Give what was noted of whole folders, whether or not anything in them has changed."""
         places = {self._place(how, os.path.join(folder, "")): folder for folder in folders}
         rows = self._find((place, b"", b"") for place in places)
@@ -160,19 +160,19 @@ class Ledger:
                 return False
         except OSError:
             return False
-        self._note(how, path, Row(mark, Remembered(time.time(), facts)))
+        self._note(how, path, LedgerRow(mark, Remembered(time.time(), facts)))
         return True
 
     def remember_folder(self, how: str, folder: str, mark: str, seen: Remembered) -> None:
         """Note what was seen of a folder; the mark tells the content of its files from another."""
         if self.usable and not self._is_secret("", seen.facts):
-            self._note(how, os.path.join(folder, ""), Row(mark, seen))
+            self._note(how, os.path.join(folder, ""), LedgerRow(mark, seen))
 
     def _is_secret(self, path: str, facts: str | None) -> bool:
         name = path.rpartition(os.sep)[2]
         return self.hide.holds(name) or (facts is not None and self.hide.holds(facts))
 
-    def _note(self, how: str, path: str, row: Row) -> None:
+    def _note(self, how: str, path: str, row: LedgerRow) -> None:
         self._rows[self._place(how, path), _name(path)] = row
         if time.monotonic() - self._written > _OFTEN:
             self.write()

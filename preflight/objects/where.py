@@ -24,7 +24,7 @@ _SITE = frozenset({"site-packages", "dist-packages"})
 _DEF = re.compile(r"\s*(async\s+def|def|class)\b")
 
 
-class Place(NamedTuple):
+class SourcePlace(NamedTuple):
     """A place in a source file; without one for what is written in C."""
 
     at: Definition
@@ -32,7 +32,7 @@ class Place(NamedTuple):
     """Whether it is the user's code, not an installed package's and not Python's."""
 
 
-def defined(thing: object, root: str, *, if_own: bool = False) -> Place:
+def defined(thing: object, root: str, *, if_own: bool = False) -> SourcePlace:
     """Say where a function or class was defined; of anything else, where its class was.
 
     A partial and a bound method stand where their function does. `functools.wraps` does not
@@ -59,12 +59,12 @@ def defined(thing: object, root: str, *, if_own: bool = False) -> Place:
     return _place_of_class(cls, root, if_own=if_own)
 
 
-def kept(holder: object, attribute: str, root: str) -> Place:
+def kept(holder: object, attribute: str, root: str) -> SourcePlace:
     """Say where an instance's class sets `self.<attribute>`; else where the class was defined.
 
     That is said of the user's own classes only.
     """
-    first: Place | None = None
+    first: SourcePlace | None = None
     for cls in type.__dict__["__mro__"].__get__(type(holder)):
         place = _place_of_class(cls, root, if_own=True)
         if place.at.line is None or not place.own:
@@ -93,12 +93,12 @@ def first_to_look_at(
     return kept_by_user(holders, root) or (place.at if place.at.line is not None else None)
 
 
-def _place_of_class(cls: type, root: str, *, if_own: bool) -> Place:
+def _place_of_class(cls: type, root: str, *, if_own: bool) -> SourcePlace:
     qualname = _qualname(cls)
     file = _file_of_class(cls)
     files = {file or "", *(code.co_filename for code in _methods(cls))} if if_own else ()
     if file is None or (if_own and not any(_named(one, root)[1] for one in files)):
-        return Place(Definition(qualname=qualname), own=False)
+        return SourcePlace(Definition(qualname=qualname), own=False)
     node = _class_node(_source(file), qualname)
     if node is not None:
         return _place(file, node.lineno, qualname, root)
@@ -112,11 +112,13 @@ def _place_of_class(cls: type, root: str, *, if_own: bool) -> Place:
     return _place(file, None, qualname, root)
 
 
-def _place(file: str, line: int | None, qualname: str | None, root: str) -> Place:
+def _place(file: str, line: int | None, qualname: str | None, root: str) -> SourcePlace:
     name, own = _named(file, root)
     # Whatever is evaluated is called `<string>`; Python 3.13 keeps the line of `python -c` as that.
     text = linecache.getline(file, line).strip() if line and file != "<string>" else ""
-    return Place(Definition(file=name, line=line, line_text=text or None, qualname=qualname), own)
+    return SourcePlace(
+        Definition(file=name, line=line, line_text=text or None, qualname=qualname), own
+    )
 
 
 def _named(file: str, root: str) -> tuple[str, bool]:

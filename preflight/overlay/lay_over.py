@@ -25,7 +25,7 @@ _AS_THEY_ARE = ("posix", "nt", "_io", "preflight")
 _WITH_CLASSES = ("pathlib", "glob")
 
 
-class Place(NamedTuple):
+class KeptFunction(NamedTuple):
     """A function, and where it is kept."""
 
     holder: Any
@@ -70,13 +70,13 @@ def _holders() -> Iterator[Any]:
             yield from (kind for kind in kinds if kind.__module__ == name)
 
 
-def _places() -> Iterator[Place]:
+def _places() -> Iterator[KeptFunction]:
     """Find the functions wherever they are kept: `tarfile` has `open` under a name of its own."""
     betweens = _betweens()
     for holder in _holders():
         for name, kept in list(vars(holder).items()):
             if between := betweens.get(id(_plain(kept))):
-                yield Place(holder, name, between)
+                yield KeptFunction(holder, name, between)
 
 
 def _plain(kept: object) -> Any:

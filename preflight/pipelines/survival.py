@@ -34,7 +34,7 @@ class Came(NamedTuple):
     arrived: tuple[Arrived, ...]
 
 
-class Launch(NamedTuple):
+class ReadBy(NamedTuple):
     """By how many processes a loader is read."""
 
     ranks: int = 1
@@ -42,7 +42,7 @@ class Launch(NamedTuple):
     """By the settings, which count before the loader's own."""
 
 
-_ALONE = Launch()
+_ALONE = ReadBy()
 
 
 @dataclass(slots=True)
@@ -54,7 +54,7 @@ class _Lost:
     keys: list[str] = field(default_factory=list)
 
 
-def survival(reads: Reads, shards: Mapping[str, Came], launch: Launch = _ALONE) -> Survival:
+def survival(reads: Reads, shards: Mapping[str, Came], launch: ReadBy = _ALONE) -> Survival:
     """Put what is known of each shard through the stages of the loader."""
     lost: dict[Fate, _Lost] = {}
     samples = through = unread = looked_at = 0
@@ -101,7 +101,7 @@ def survival(reads: Reads, shards: Mapping[str, Came], launch: Launch = _ALONE) 
     )
 
 
-def _divided(of_each: list[int], reads: Reads, launch: Launch, through: int) -> dict[str, Any]:
+def _divided(of_each: list[int], reads: Reads, launch: ReadBy, through: int) -> dict[str, Any]:
     """Say what comes through on each rank, where shards are divided among them in their order."""
     ways = [one.name for one in reads.stages if one.kind == "split"]
     last = max((n for n, one in enumerate(reads.stages) if one.kind == "split"), default=0)

@@ -17,7 +17,7 @@ from preflight.quarantine.moving import (
     rename_new,
     store_names,
 )
-from preflight.quarantine.quarantined import Row, State
+from preflight.quarantine.quarantined import QuarantineRow, State
 from preflight.values.names import name_of
 
 OTHER_FILE_SYSTEM = (
@@ -31,8 +31,8 @@ _CHANGED = "it has changed since it was listed: look again"
 
 
 def move_away(
-    rows: Sequence[Row], *, root: str, state: str, report: str
-) -> tuple[tuple[Row, ...], str]:
+    rows: Sequence[QuarantineRow], *, root: str, state: str, report: str
+) -> tuple[tuple[QuarantineRow, ...], str]:
     """Move each file that is listed, and say where to; the others stay as they are.
 
     Raises:
@@ -48,7 +48,7 @@ def move_away(
     return tuple(done.get(one.path, one) for one in rows), name_of(folder, root)
 
 
-def _moved(row: Row, entry: Entry, folder: str, root: str) -> Row:
+def _moved(row: QuarantineRow, entry: Entry, folder: str, root: str) -> QuarantineRow:
     place = place_of(folder, entry)
     try:
         os.makedirs(os.path.dirname(place), exist_ok=True)
@@ -68,7 +68,7 @@ def _moved(row: Row, entry: Entry, folder: str, root: str) -> Row:
     return replace(row, state=State.MOVED, to=name_of(place, root))
 
 
-def _rename_away(row: Row, place: str) -> None:
+def _rename_away(row: QuarantineRow, place: str) -> None:
     """Rename a file; what turns out to be another one, put there since, is put back."""
     rename_new(row.path, place)
     if identity_of(place) != row.identity:
@@ -76,7 +76,7 @@ def _rename_away(row: Row, place: str) -> None:
         raise ChangedError
 
 
-def _copy_away(row: Row, entry: Entry, place: str) -> None:
+def _copy_away(row: QuarantineRow, entry: Entry, place: str) -> None:
     """Copy a file, and take the original away once the copy is whole.
 
     Another name is given to the original first: what somebody else puts in its place meanwhile

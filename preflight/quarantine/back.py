@@ -17,7 +17,7 @@ from preflight.quarantine.moving import (
     rename_new,
     store_names,
 )
-from preflight.quarantine.quarantined import Row, State
+from preflight.quarantine.quarantined import QuarantineRow, State
 from preflight.values.names import name_of
 
 _IN = ".in"
@@ -40,7 +40,7 @@ def waiting(folder: str) -> list[Entry]:
 
 def bring_back(
     folders: Sequence[str], *, root: str, copy: bool, may: Callable[[Sequence[str]], bool]
-) -> Iterator[Row]:
+) -> Iterator[QuarantineRow]:
     """Bring back all that lies in these quarantines, each file to where it lay.
 
     Args:
@@ -67,7 +67,7 @@ def bring_back(
                 if state is State.RESTORED and os.path.dirname(path) in gone:
                     why = _MADE
                 to = place_of(folder, entry)
-                yield Row(
+                yield QuarantineRow(
                     file=entry.file,
                     path=path,
                     state=state,

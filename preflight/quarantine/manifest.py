@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 from preflight.quarantine.moving import store_names
-from preflight.quarantine.quarantined import Row
+from preflight.quarantine.quarantined import QuarantineRow
 from preflight.values.small_files import read_small
 from preflight.values.state_folder import make_state, write_whole
 from preflight.values.version import __version__
@@ -51,7 +51,7 @@ class Entry:
     """What the names begin with that it has for a moment beside its place, while it is copied."""
 
 
-def begin(state: str, rows: Sequence[Row], *, report: str) -> tuple[str, list[Entry]]:
+def begin(state: str, rows: Sequence[QuarantineRow], *, report: str) -> tuple[str, list[Entry]]:
     """Make the folder of a new quarantine, and write into it what is about to be moved there.
 
     Raises:
@@ -86,7 +86,7 @@ def _new_folder(above: str) -> str:
             return os.path.join(above, name)
 
 
-def _entry(row: Row) -> Entry:
+def _entry(row: QuarantineRow) -> Entry:
     assert row.identity is not None  # noqa: S101  for the type checker
     if os.path.isabs(row.file):
         _, below = os.path.splitdrive(row.file)

@@ -17,7 +17,7 @@ from preflight.quarantine.along import belonging, naming, ranges
 from preflight.quarantine.away import OTHER_FILE_SYSTEM
 from preflight.quarantine.back import is_below
 from preflight.quarantine.moving import identity_in
-from preflight.quarantine.quarantined import Row, State
+from preflight.quarantine.quarantined import QuarantineRow, State
 from preflight.values.names import counted, name_of
 
 _SECOND = 10**9
@@ -29,7 +29,7 @@ _GONE = "it is not there any more"
 class Plan:
     """What is to be moved aside, and what stays."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[QuarantineRow, ...]
     more: int
     """Findings that the report only counts, of checks that name files."""
 
@@ -101,11 +101,11 @@ def _path_of(file: str, root: str) -> str:
 def _row(
     path: str, finding: Finding, aside: Aside, said: int, *, report: Report, root: str,
     roots: Sequence[str],
-) -> Row:  # fmt: skip
+) -> QuarantineRow:  # fmt: skip
     is_its_own = finding.at.file == aside.file
     reason = finding.message if is_its_own else f"{finding.at.file} {finding.message}"
     file = name_of(path, root)
-    row = Row(file=file, path=path, state=State.LEFT, check=finding.check, reason=reason)
+    row = QuarantineRow(file=file, path=path, state=State.LEFT, check=finding.check, reason=reason)
     if not is_below(os.path.dirname(path), roots) or ".." in aside.file.split("/"):
         return replace(row, why="it lies outside the job's folder, and of all that was named")
     try:
@@ -183,7 +183,7 @@ def _device_of(folder: str) -> int:
     return os.stat(place).st_dev
 
 
-def _of_file_system(row: Row, device: int, *, copy: bool) -> Row:
+def _of_file_system(row: QuarantineRow, device: int, *, copy: bool) -> QuarantineRow:
     if row.state is not State.LISTED:
         return row
     try:
@@ -196,7 +196,9 @@ def _of_file_system(row: Row, device: int, *, copy: bool) -> Row:
     return replace(row, state=State.LEFT, why=OTHER_FILE_SYSTEM)
 
 
-def _along(rows: Sequence[Row], owned: Mapping[str, Sequence[str]], root: str) -> Iterator[Row]:
+def _along(
+    rows: Sequence[QuarantineRow], owned: Mapping[str, Sequence[str]], root: str
+) -> Iterator[QuarantineRow]:
     """Give whole files that belong to those that are moved."""
     taken = {one.path for one in rows}
     for row in rows:
@@ -206,7 +208,7 @@ def _along(rows: Sequence[Row], owned: Mapping[str, Sequence[str]], root: str) -
             taken.add(path)
             with contextlib.suppress(OSError):
                 own, status, link = _seen(path)
-                yield Row(
+                yield QuarantineRow(
                     file=name_of(path, root),
                     path=path,
                     state=State.LISTED,

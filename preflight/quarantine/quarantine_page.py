@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from preflight.quarantine.quarantined import Row, State
+from preflight.quarantine.quarantined import QuarantineRow, State
 from preflight.values.byte_sizes import format_size
 from preflight.values.names import counted, first_of, shown
 
@@ -26,10 +26,10 @@ _HEADS = {
 }
 
 
-class Told(NamedTuple):
+class QuarantinePage(NamedTuple):
     """All that a page tells."""
 
-    rows: Sequence[Row]
+    rows: Sequence[QuarantineRow]
     about: str
     """Whose files these are: `the run of 2026-07-26T10:00:00Z`."""
 
@@ -42,7 +42,7 @@ class Told(NamedTuple):
     restores: bool = False
 
 
-def as_text(told: Told) -> str:
+def as_text(told: QuarantinePage) -> str:
     """Give the page, which ends with what to do."""
     lines: list[str] = []
     for state, head in _HEADS.items():
@@ -60,7 +60,7 @@ def as_text(told: Told) -> str:
     return "\n".join([*lines, *_end(told), ""])
 
 
-def _lines_of(row: Row) -> Iterator[str]:
+def _lines_of(row: QuarantineRow) -> Iterator[str]:
     size = "" if row.bytes is None else f"  {format_size(row.bytes)}"
     yield f"  {shown(row.file)}{size}  {row.check}"
     if row.goes_with is not None:
@@ -81,7 +81,7 @@ def _lines_of(row: Row) -> Iterator[str]:
         yield f"      {names} {'names' if len(row.named_by) == 1 else 'name'} it: edit that too"
 
 
-def _end(told: Told) -> Iterator[str]:
+def _end(told: QuarantinePage) -> Iterator[str]:
     states = {one.state for one in told.rows}
     if told.more:
         of_them = counted(told.more, "finding")
@@ -105,7 +105,7 @@ def _end(told: Told) -> Iterator[str]:
         yield f"This is what {told.about} names. Nothing was moved."
 
 
-def as_json(told: Told) -> str:
+def as_json(told: QuarantinePage) -> str:
     r"""Give the same for programs; bytes of a name that are no UTF-8 read `\xe9`."""
     plain = {
         "schema": SCHEMA,
@@ -117,7 +117,7 @@ def as_json(told: Told) -> str:
     return json.dumps(plain, indent=2) + "\n"
 
 
-def _plain(row: Row) -> dict[str, object]:
+def _plain(row: QuarantineRow) -> dict[str, object]:
     return {
         "file": _sayable(row.file),
         "state": row.state.value,

@@ -32,7 +32,7 @@ class State(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class QuarantineRow:
     """One file."""
 
     file: str
@@ -72,7 +72,7 @@ class Row:
     """Where it lies now, as reports name files."""
 
 
-def exit_code(rows: Iterable[Row], more: int = 0) -> int:
+def exit_code(rows: Iterable[QuarantineRow], more: int = 0) -> int:
     """Say whether anything damaged is left in its place, or the system refused something."""
     states = {one.state for one in rows}
     if State.FAILED in states:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from preflight.ranks.facts import Owned, World
-from preflight.ranks.named_splits import Items, Place, Rule
+from preflight.ranks.named_splits import Items, RankWorker, Rule
 from preflight.settings.split import BY_SAMPLE, BY_WORKER, Steps
 
 NOBODY, SEVERAL = 0, 2
@@ -30,14 +30,14 @@ class Splitter:
         """Whether the workers of a rank have different items, too."""
         return any(BY_WORKER in step for step in self.steps)
 
-    def of(self, count: int, at: Place) -> Items:
+    def of(self, count: int, at: RankWorker) -> Items:
         """Give the numbers of the items of one worker."""
         own: Items = range(count)
         for step in self.steps:
             own = self._part(step, own, at)
         return own
 
-    def _part(self, step: Sequence[str], items: Items, at: Place) -> Items:
+    def _part(self, step: Sequence[str], items: Items, at: RankWorker) -> Items:
         first, *others = [self.rules[word](items, at) for word in step]
         for other in others:
             both = set(other)
@@ -51,17 +51,17 @@ class Splitter:
         for step in self.steps if self.streams else ():
             if BY_SAMPLE in step and len(own) % ranks**self.streams:
                 number *= ranks**self.streams
-            own = self._part(step, own, Place(rank, ranks))
+            own = self._part(step, own, RankWorker(rank, ranks))
         return number
 
     def of_rank(self, count: int, rank: int, ranks: int, workers: int) -> Iterator[Items]:
         """Give those of each worker of a rank."""
         number = workers if self.by_worker else 1
-        return (self.of(count, Place(rank, ranks, worker, number)) for worker in range(number))
+        return (self.of(count, RankWorker(rank, ranks, worker, number)) for worker in range(number))
 
 
 @dataclass(slots=True)
-class Tally:
+class Division:
     """Who has how many items, where the job has so many ranks."""
 
     count: int
@@ -132,9 +132,9 @@ def _mark(owners: bytearray, own: Items) -> int:
     return mine.count(1)
 
 
-def tally(splitter: Splitter, count: int, ranks: int, workers: int) -> Tally:
+def tally(splitter: Splitter, count: int, ranks: int, workers: int) -> Division:
     """Divide items among so many ranks with so many workers each."""
-    found = Tally(count, ranks, workers if splitter.by_worker else 1, bytearray(count))
+    found = Division(count, ranks, workers if splitter.by_worker else 1, bytearray(count))
     for rank in range(ranks):
         one_of = splitter.one_of(count, rank, ranks)
         found.take(splitter.of_rank(count, rank, ranks, workers), one_of)

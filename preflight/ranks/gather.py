@@ -17,7 +17,7 @@ from preflight.loaders.facts import Sent
 from preflight.pipelines.facts import Reads
 from preflight.ranks.facts import WorldFacts
 from preflight.ranks.made_facts import RankBatches
-from preflight.ranks.worlds import World, worlds
+from preflight.ranks.worlds import Divided, worlds
 from preflight.settings.job import Job
 from preflight.settings.split import runs_code, steps_of
 from preflight.shards.facts import ShardFacts
@@ -122,7 +122,7 @@ class Worlds(Gather):
             return {"count": reads.listed, "noun": "file"}
         return None
 
-    def _is_of_a_loader(self, data: World, shards: tuple[str, ...]) -> bool:
+    def _is_of_a_loader(self, data: Divided, shards: tuple[str, ...]) -> bool:
         """Whether a loader was made that reads them by the same split: of that it is told."""
         mine = {*map(self._path, shards)}
         return any(
@@ -134,14 +134,14 @@ class Worlds(Gather):
     def _path(self, path: str) -> str:
         return os.path.abspath(os.path.join(self.run.job.root, path))
 
-    def _batches(self, one: World) -> dict[str, Any]:
+    def _batches(self, one: Divided) -> dict[str, Any]:
         """Say how samples become batches: by the loader that was made, or by the settings."""
         sent = self._sent.get(one.of)
         if sent is None or sent.epoch is None:
             return {"batch_size": one.batch_size, "drop_last": None}
         return {"batch_size": sent.epoch.batch_size, "drop_last": sent.epoch.drop_last}
 
-    def _asked(self, one: World, part: str, items: Mapping[str, Any]) -> Question:
+    def _asked(self, one: Divided, part: str, items: Mapping[str, Any]) -> Question:
         job = self.run.job
         steps = steps_of(one.split)
         reads = self._reads.get(one.of)
@@ -175,7 +175,7 @@ class Worlds(Gather):
     ) -> Iterator[Look]:
         """Say who has what, of what is divided; of caches once their writers were tried."""
         target = question.target
-        of = target.of if isinstance(target, World) else target
+        of = target.of if isinstance(target, Divided) else target
         facts = replace(facts, counted=of in self._split)
         if isinstance(of, CacheFolder):
             self._caches.append((of, facts, read_at))
@@ -197,5 +197,5 @@ class Worlds(Gather):
                 yield _blind(one, self.run.job, _FAR)
 
 
-def _blind(one: World, job: Job, reason: str) -> Failed:
+def _blind(one: Divided, job: Job, reason: str) -> Failed:
     return Failed(at=one.place(job.root), error=reason, kinds=(WorldFacts,))

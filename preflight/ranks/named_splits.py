@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeAlias
 Items: TypeAlias = Sequence[int]
 
 
-class Place(NamedTuple):
+class RankWorker(NamedTuple):
     """One worker of one rank."""
 
     rank: int
@@ -21,28 +21,28 @@ class Place(NamedTuple):
     workers: int = 1
 
 
-Rule: TypeAlias = Callable[[Items, Place], Items]
+Rule: TypeAlias = Callable[[Items, RankWorker], Items]
 """Gives what one place has of items."""
 
 
-def contiguous(items: Items, at: Place) -> Items:
+def contiguous(items: Items, at: RankWorker) -> Items:
     """Give a block; where the number does not fit, the first ranks have one more."""
     each, more = divmod(len(items), at.ranks)
     begin = at.rank * each + min(at.rank, more)
     return items[begin : begin + each + (at.rank < more)]
 
 
-def strided(items: Items, at: Place) -> Items:
+def strided(items: Items, at: RankWorker) -> Items:
     """Give every N-th."""
     return items[at.rank :: at.ranks]
 
 
-def by_worker(items: Items, at: Place) -> Items:
+def by_worker(items: Items, at: RankWorker) -> Items:
     """Give every N-th to each of N workers of a rank, as webdataset's `split_by_worker`."""
     return items[at.worker :: at.workers]
 
 
-def sampler(items: Items, at: Place) -> Items:
+def sampler(items: Items, at: RankWorker) -> Items:
     """Divide as torch's DistributedSampler: the first are given once more until all have as many.
 
     Without its shuffle, which changes which items these are, and not how many.
@@ -54,13 +54,13 @@ def sampler(items: Items, at: Place) -> Items:
     return [*own, *again] if again else own
 
 
-def sampler_dropping(items: Items, at: Place) -> Items:
+def sampler_dropping(items: Items, at: RankWorker) -> Items:
     """Divide as DistributedSampler with `drop_last`: what is too much for some is left out."""
     total = len(items) // at.ranks * at.ranks
     return items[at.rank : total : at.ranks]
 
 
-def shards_or_samples(items: Items, at: Place, times: int = 1) -> Items:
+def shards_or_samples(items: Items, at: RankWorker, times: int = 1) -> Items:
     """Divide shards as `datasets.distributed` does those of a stream, maybe several times.
 
     Where the ranks do not divide their number, every rank reads all, and keeps every N-th sample.

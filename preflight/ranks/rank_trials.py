@@ -22,7 +22,7 @@ _BAD: tuple[Callable[[World], int], ...] = (
 )
 
 
-class Limits:
+class RankTrials:
     """One split of so many items, tried with more and more ranks until time is up."""
 
     def __init__(self, splitter: Splitter, count: int, workers: int, seconds: float) -> None:

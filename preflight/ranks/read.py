@@ -8,11 +8,11 @@ from typing import Any
 
 from preflight.kinds.asked import Asked
 from preflight.ranks import divide, hash_seeds
-from preflight.ranks.divide import Splitter, Tally, owned, shared_entries
+from preflight.ranks.divide import Division, Splitter, owned, shared_entries
 from preflight.ranks.facts import OneEntry, WorldFacts
 from preflight.ranks.items import Items, items_of
 from preflight.ranks.named_splits import Items as Numbers
-from preflight.ranks.rank_trials import Limits
+from preflight.ranks.rank_trials import RankTrials
 from preflight.ranks.real_splits import splitter_of
 from preflight.settings.split import DROPPED, PADDED, Steps
 from preflight.values.code_name import is_code_name
@@ -46,7 +46,7 @@ def look(asked: Asked) -> Iterator[WorldFacts]:
         asked.alive()
         found, parts, unstable = _divided(splitter, items, asked, elsewhere)
     asked.alive()
-    limits = Limits(splitter, len(items.names), wire["workers"], _SECONDS)
+    limits = RankTrials(splitter, len(items.names), wire["workers"], _SECONDS)
     if not unstable:
         limits.knows(found.world)
     worlds, bad, tried = limits.find(ranks)
@@ -85,12 +85,12 @@ def _divided(
     items: Items,
     asked: Asked,
     elsewhere: Callable[[], list[list[int]]] | None,
-) -> tuple[Tally, list[Numbers], bool]:
+) -> tuple[Division, list[Numbers], bool]:
     """Divide them among the ranks of the job; also among processes, where the user's code does."""
     count, ranks, workers = len(items.names), asked.wire["ranks"], asked.wire["workers"]
     some = hash_seeds.some_of(ranks) if elsewhere is not None else ()
     here = hash_seeds.parts_of(splitter, count, some, ranks)
-    found = Tally(count, ranks, workers if splitter.by_worker else 1, bytearray(count))
+    found = Division(count, ranks, workers if splitter.by_worker else 1, bytearray(count))
     parts: list[Numbers] = []
     for rank in range(ranks):
         of_workers = [*splitter.of_rank(count, rank, ranks, workers)]
@@ -112,7 +112,7 @@ def _divided(
         )
     if other is None:
         return found, parts, False
-    found = Tally(count, ranks, 1, bytearray(count))
+    found = Division(count, ranks, 1, bytearray(count))
     for part in other:
         found.take([part])
     return found, list(other), True
@@ -128,7 +128,7 @@ def _samples(parts: Sequence[Numbers], sizes: Sequence[int] | None) -> Iterator[
         yield sum(sizes[one] for one in dict.fromkeys(own)) if sizes else 0
 
 
-def _owners(found: Tally, parts: Sequence[Numbers], items: Items) -> dict[str, Any]:
+def _owners(found: Division, parts: Sequence[Numbers], items: Items) -> dict[str, Any]:
     """Say who has what: of a few items all, else the first few that are not as they should be."""
     world, names = found.world, items.names
     is_small = len(names) <= _FEW_ITEMS and found.ranks <= _FEW_RANKS

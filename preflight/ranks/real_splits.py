@@ -13,7 +13,7 @@ from typing import Any
 
 from preflight.kinds.asked import CannotLookError
 from preflight.ranks.divide import Splitter
-from preflight.ranks.named_splits import RULES, Items, Place, Rule, shards_or_samples
+from preflight.ranks.named_splits import RULES, Items, RankWorker, Rule, shards_or_samples
 from preflight.settings.split import BY_SAMPLE, INSTALLED, PADDED, Steps
 from preflight.users_code.named_function import named_function, said_of
 from preflight.values.code_name import is_code_name
@@ -81,7 +81,7 @@ def of_accelerate(*, pads: bool) -> tuple[str, Rule]:
             fix="Name the interpreter of the job by --python, or say contiguous for its split.",
         ) from error
 
-    def divide(items: Items, at: Place) -> Items:
+    def divide(items: Items, at: RankWorker) -> Items:
         state = object.__new__(PartialState)  # its __init__ would make a process group
         state.__dict__.update(num_processes=at.ranks, process_index=at.rank, device="cpu")
         try:
@@ -100,7 +100,7 @@ def of_user(text: str, function: Callable[..., Any], names: Sequence[str], root:
     """Give what a function of the user's does, which is given names of items, or paths."""
     numbers = _Numbers(names)
 
-    def divide(items: Items, at: Place) -> Items:
+    def divide(items: Items, at: RankWorker) -> Items:
         try:
             is_all = isinstance(items, range) and len(items) == len(names)
             mine = list(names) if is_all else [names[one] for one in items]

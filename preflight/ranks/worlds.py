@@ -15,7 +15,7 @@ from preflight.targets.words import braces
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class World(Target):
+class Divided(Target):
     """The ranks of the job, and what they divide among themselves."""
 
     of: Target
@@ -40,7 +40,7 @@ class World(Target):
         return self.of.place(root)
 
 
-def worlds(targets: Iterable[Target], job: Job) -> Iterator[World]:
+def worlds(targets: Iterable[Target], job: Job) -> Iterator[Divided]:
     """Find what the settings say of how it is divided."""
     found = tuple(targets)
     far = {one.address: one for one in found if isinstance(one, Remote)}
@@ -63,7 +63,7 @@ def worlds(targets: Iterable[Target], job: Job) -> Iterator[World]:
                         break
 
 
-def _behind_addresses(far: dict[str, Remote], job: Job) -> Iterator[tuple[int, World]]:
+def _behind_addresses(far: dict[str, Remote], job: Job) -> Iterator[tuple[int, Divided]]:
     """Find data sets with shards behind an address, each by its place in the settings."""
     for entry, data in enumerate(job.data):
         value = data.shards or data.path
@@ -77,7 +77,7 @@ def _behind_addresses(far: dict[str, Remote], job: Job) -> Iterator[tuple[int, W
 
 def _behind(
     one: Remote, data: DataSettings, value: str, shards: tuple[str, ...], job: Job
-) -> World:
+) -> Divided:
     size = data.batch_size
     return _world(one, data.name or value, data.split, job, batch_size=size, shards=shards)
 
@@ -101,8 +101,8 @@ def _world(
     atomic: bool = False,
     batch_size: int | None = None,
     shards: tuple[str, ...] = (),
-) -> World:
-    return World(
+) -> Divided:
+    return Divided(
         of=of,
         name=name,
         split=(said,) if isinstance(said, str) else said or (),

@@ -105,7 +105,7 @@ class Moved:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Way:
+class ResumeOption:
     """An option of the script's own by which it goes on from a checkpoint."""
 
     option: str
@@ -114,9 +114,9 @@ class Way:
     """Whether the script was given it already."""
 
 
-Line: TypeAlias = Moment | Moved | Way
+Line: TypeAlias = Moment | Moved | ResumeOption
 
-_KINDS: Mapping[str, type[Line]] = {one.__name__: one for one in (Moment, Moved, Way)}
+_KINDS: Mapping[str, type[Line]] = {one.__name__: one for one in (Moment, Moved, ResumeOption)}
 
 
 def line_of(one: Line) -> str:
@@ -124,21 +124,21 @@ def line_of(one: Line) -> str:
     return json.dumps({"type": type(one).__name__, **to_brief(one)}) + "\n"
 
 
-class Told(NamedTuple):
+class WrittenDown(NamedTuple):
     """What a process has written down."""
 
     moments: tuple[Moment, ...]
     """With the names that files have at the end."""
 
-    way: Way | None
+    way: ResumeOption | None
 
 
-def read_lines(path: str) -> Told:
+def read_lines(path: str) -> WrittenDown:
     """Read it, up to where the process was ended."""
     moments: list[Moment] = []
     way = None
     for one in _lines(path):
-        if isinstance(one, Way):
+        if isinstance(one, ResumeOption):
             way = one if way is None or one.is_given else way
         elif isinstance(one, Moved):
             moments = [
@@ -147,7 +147,7 @@ def read_lines(path: str) -> Told:
             ]
         else:
             moments.append(one)
-    return Told(tuple(moments), way)
+    return WrittenDown(tuple(moments), way)
 
 
 def _lines(path: str) -> Iterator[Line]:

@@ -31,7 +31,7 @@ class Stats:
 
 
 @dataclass(slots=True, kw_only=True)
-class Picture:
+class ShownPicture:
     """One picture, as values with the channels first, and what they were."""
 
     data: Any
@@ -59,7 +59,7 @@ class Column:
     note: str = ""
     """What is left out of each picture: `frame 1 of 8`."""
 
-    pictures: list[Picture] = field(default_factory=list)
+    pictures: list[ShownPicture] = field(default_factory=list)
     is_mask: bool = False
     """Whether its pictures are of whole numbers and have no channels."""
 

@@ -8,7 +8,7 @@ from typing import Any
 from preflight.objects.attributes import classes
 from preflight.objects.paths import type_name
 from preflight.sheets.column import MOST, Column, Stats, number
-from preflight.sheets.leaves import PLAIN, Leaf, Refused, leaves
+from preflight.sheets.leaves import PLAIN, Leaf, NoValue, leaves
 from preflight.sheets.picture_layouts import SEEN, Layout, layout_of
 from preflight.sheets.tensor_values import (
     first_rows,
@@ -60,7 +60,7 @@ def _column(leaf: Leaf, *, is_batched: bool) -> Column:
         return _of_array(name, thing, is_batched=is_batched)
     if isinstance(thing, classes("PIL.Image", "Image")):
         return _of_images(name, [thing], _kind(thing))
-    if isinstance(thing, Refused):
+    if isinstance(thing, NoValue):
         return Column(name=name, about=f"raises {thing.error} when it is looked at")
     if type(thing) in PLAIN:
         return Column(name=name, about=_kind(thing), total=1, texts=[_text(thing)])
@@ -162,7 +162,7 @@ def _of_list(name: str, things: Sequence[Any]) -> Column:
     about = f"{len(things):,} x {_kind(first)}"
     column = Column(name=name, about=about, total=len(things))
     shown = things[:MOST]
-    if isinstance(first, Refused):
+    if isinstance(first, NoValue):
         column.about = f"raises {first.error} when it is looked at"
         return column
     if all(isinstance(one, classes("PIL.Image", "Image")) for one in things):

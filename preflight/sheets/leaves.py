@@ -34,7 +34,7 @@ def leaves(batch: Any, name: str = "", depth: int = 0) -> list[Leaf]:
     try:
         return list(_leaves(batch, name, depth))
     except Exception as error:  # noqa: BLE001  a class of the user's may refuse to be asked
-        return [Leaf(name or "batch", Refused(type(error).__name__))]
+        return [Leaf(name or "batch", NoValue(type(error).__name__))]
 
 
 def _leaves(batch: Any, name: str, depth: int) -> Iterator[Leaf]:
@@ -69,10 +69,10 @@ def _asked(thing: Any, name: str) -> Any:
     try:
         return getattr(thing, name)
     except Exception as error:  # noqa: BLE001  a property of the user's
-        return Refused(type(error).__name__)
+        return NoValue(type(error).__name__)
 
 
-class Refused:
+class NoValue:
     """In the place of what could not be had."""
 
     def __init__(self, error: str) -> None:

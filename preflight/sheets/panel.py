@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from preflight.sheets.column import Column, in_words
 from preflight.sheets.lettering import Lettering
-from preflight.sheets.pixels import SIDE, Scale, drawn, scale_of
+from preflight.sheets.pixels import SIDE, PixelRange, drawn, scale_of
 from preflight.sheets.shown import shown_of
 
 _MARGIN, _GAP, _ACROSS = 16, 14, 4
@@ -105,7 +105,7 @@ class Panel:
             self._all_below(numbers, self._texts_of)
             self._y += _GAP
 
-    def _below_one_another(self, numbers: range, column: Column, scale: Scale) -> None:
+    def _below_one_another(self, numbers: range, column: Column, scale: PixelRange) -> None:
         top = self._y
         shown = [
             drawn(column.pictures[one], scale) if one < len(column.pictures) else None

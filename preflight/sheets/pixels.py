@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from preflight.sheets.column import Column, Picture, Stats, number
+from preflight.sheets.column import Column, ShownPicture, Stats, number
 
 SIDE = 256
 """Pixels of a picture on the sheet, at most."""
@@ -16,7 +16,7 @@ ODD = (255, 0, 255)
 _OVER_ONE = 2.0
 
 
-class Scale(NamedTuple):
+class PixelRange(NamedTuple):
     """Which values are shown black, and which white."""
 
     low: float
@@ -25,36 +25,38 @@ class Scale(NamedTuple):
     """For people, where values are not shown as they are."""
 
 
-def scale_of(column: Column) -> Scale:
+def scale_of(column: Column) -> PixelRange:
     """Say how the pictures of a batch are shown: all of them alike, so that dark ones are seen."""
     name = str(column.pictures[0].data.dtype).removeprefix("torch.")
     stats = column.stats or Stats()
     if name == "bool":
-        return Scale(0, 1)
+        return PixelRange(0, 1)
     if name == "uint8" and not column.is_latent:
-        return Scale(0, 255)
+        return PixelRange(0, 255)
     if column.is_latent:
         stats = _of_shown(column)
     if stats.low is None or stats.high is None:
-        return Scale(0, 1)
+        return PixelRange(0, 1)
     if not column.is_latent:
         plain = _plain(stats.low, stats.high, is_float="float" in name, is_mask=column.is_mask)
         if plain is not None:
             return plain
     if stats.low == stats.high:
-        return Scale(stats.low - 1, stats.high + 1, "shown grey")
-    return Scale(stats.low, stats.high, f"shown from {number(stats.low)} to {number(stats.high)}")
+        return PixelRange(stats.low - 1, stats.high + 1, "shown grey")
+    return PixelRange(
+        stats.low, stats.high, f"shown from {number(stats.low)} to {number(stats.high)}"
+    )
 
 
-def _plain(low: float, high: float, *, is_float: bool, is_mask: bool) -> Scale | None:
+def _plain(low: float, high: float, *, is_float: bool, is_mask: bool) -> PixelRange | None:
     """Give the range that values are usually of, where these are of one."""
     if low >= 0 and high <= 1:
-        return Scale(0, 1)
+        return PixelRange(0, 1)
     if is_float and low >= -1 and high <= 1:
-        return Scale(-1, 1, "shown from -1 to 1")
+        return PixelRange(-1, 1, "shown from -1 to 1")
     is_byte = low >= 0 and high <= 255 and not is_mask
     if is_byte and (high > _OVER_ONE or not is_float):
-        return Scale(0, 255)
+        return PixelRange(0, 255)
     return None
 
 
@@ -68,7 +70,7 @@ def _of_shown(column: Column) -> Stats:
     return Stats(low=min(lows), high=max(highs)) if lows and highs else Stats()
 
 
-def drawn(picture: Picture, scale: Scale) -> Any:
+def drawn(picture: ShownPicture, scale: PixelRange) -> Any:
     """Make a picture of Pillow's, brought to the size of the sheet."""
     import torch
     from PIL import Image

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from preflight.objects.attributes import classes
-from preflight.sheets.column import MOST, Picture, Stats
+from preflight.sheets.column import MOST, ShownPicture, Stats
 from preflight.sheets.picture_layouts import Layout
 
 # Numbers that are looked at at once.
@@ -128,7 +128,7 @@ def _sums(piece: Any, channels: int | None) -> Any:
     return piece.sum(dim=others, dtype=own).to(torch.float64).reshape(-1)
 
 
-def picture_of(sample: Any, layout: Layout) -> Picture:
+def picture_of(sample: Any, layout: Layout) -> ShownPicture:
     """Copy one picture out of a sample: the first frame, and of many channels the first."""
     plain = sample
     if "T" in layout.axes:
@@ -140,7 +140,7 @@ def picture_of(sample: Any, layout: Layout) -> Picture:
         plain = plain.movedim(2, 0)
     stats = stats_of(plain, 0)
     plain = plain[: shown_channels(layout)]
-    return Picture(
+    return ShownPicture(
         data=plain.contiguous().clone(),
         stats=stats,
         height=int(plain.shape[1]),

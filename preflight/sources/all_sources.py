@@ -13,13 +13,13 @@ from preflight.pipelines.facts import Reads
 from preflight.sources.environment_reads import is_stored_before
 from preflight.sources.facts import (
     ComesTo,
+    Conditions,
     EnvironmentRead,
     Mentions,
     Opens,
     ReadAt,
     SourceFacts,
     SourceFile,
-    Standing,
     Unguarded,
 )
 from preflight.sources.flaws.facts import Returned
@@ -251,7 +251,7 @@ class JobSources:
             return bool(self._entries())
         return not self.implied and (self.files[read.file].is_script or read.file != self.name)
 
-    def _standing_off(self, stands: Standing, file: str, defaults: Defaults) -> str | None:
+    def _standing_off(self, stands: Conditions, file: str, defaults: Defaults) -> str | None:
         test = defaults.off(stands.tests)
         if test is not None:
             return f"it stands behind `{shown(test)}`, which is off by default"

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from preflight.host.environment import launcher_of
-from preflight.sources.facts import EnvironmentRead, Standing, Store
+from preflight.sources.facts import Conditions, EnvironmentRead, Store
 from preflight.syntax.parsing import Parsed, code_of
 from preflight.syntax.process_groups import JOINS, names_of_torch, needed_by
 from preflight.syntax.running import text_of
@@ -100,14 +100,14 @@ def environment_reads(parsed: Parsed, file: str) -> FoundReads:
     return FoundReads(tuple(reads), tuple(stores), dotenv)
 
 
-def standing(around: Around) -> Standing:
+def standing(around: Around) -> Conditions:
     """Say under which tests a place stands, as they have to come out, and what else it is for."""
     tests: list[str] = []
     for test, holds in around.passed[-_MOST_TESTS:]:
         with contextlib.suppress(RecursionError):
             text = ast.unparse(test if holds else ast.UnaryOp(ast.Not(), test))
             tests += [text] if len(text) <= _LONGEST_TEST else []
-    return Standing(tuple(tests), "__main__" in around.tested, around.rehearsed)
+    return Conditions(tuple(tests), "__main__" in around.tested, around.rehearsed)
 
 
 def is_stored_before(read: EnvironmentRead, stores: Sequence[Store]) -> bool:

@@ -10,7 +10,7 @@ from preflight.pipelines.facts import Reads, ReadsClasses
 from preflight.sources.flaws.facts import BatchLoop, Flaws, Returned
 
 
-class Standing(NamedTuple):
+class Conditions(NamedTuple):
     """Under what a place of the sources stands."""
 
     tests: tuple[str, ...] = ()
@@ -39,7 +39,7 @@ class Draws(NamedTuple):
     """Each once, and of the workers each a part, by WebDataset's own rule."""
 
 
-_NOTHING = Standing()
+_NOTHING = Conditions()
 _NO_DRAWS = Draws()
 _NO_FLAWS = Flaws()
 
@@ -72,7 +72,7 @@ class EnvironmentRead(NamedTuple):
     inside: str | None = None
     """The function that holds it; None where it is read as soon as the file is run."""
 
-    stands: Standing = _NOTHING
+    stands: Conditions = _NOTHING
     off: str | None = None
     """Why a job that is started as its defaults have it does not come here, as far as is known."""
 
@@ -159,7 +159,7 @@ class Mention(NamedTuple):
     """A place that calls an own function, or hands it to somebody."""
 
     name: str
-    stands: Standing
+    stands: Conditions
 
 
 class ArgumentPlace(NamedTuple):

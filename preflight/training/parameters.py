@@ -20,7 +20,7 @@ _WRAPPERS = {
 _IN_PIECES = {"FullyShardedDataParallel", "DeepSpeedEngine", "PipelineModule"}
 
 
-class Own(NamedTuple):
+class NamedParameter(NamedTuple):
     """One parameter of a model."""
 
     parameter: Any
@@ -41,7 +41,7 @@ class Found(NamedTuple):
     replicated: Any
     """The DistributedDataParallel that it is in, or holds; None: none."""
 
-    parameters: list[Own]
+    parameters: list[NamedParameter]
 
 
 def models() -> list[Found]:
@@ -67,7 +67,7 @@ def _children(module: Any) -> Iterator[tuple[str, Any]]:
 
 def _look(root: Any) -> Found | None:
     """Walk over a model; None: it has no parameters, or keeps them in pieces."""
-    parameters: list[Own] = []
+    parameters: list[NamedParameter] = []
     seen: set[int] = set()
     replicated = None
     todo: list[tuple[Any, str, tuple[tuple[Any, str], ...]]] = [(root, "", ())]
@@ -83,7 +83,7 @@ def _look(root: Any) -> Found | None:
         for name, one in (vars(module).get("_parameters") or {}).items():
             if one is not None and id(one) not in seen:
                 seen.add(id(one))
-                parameters.append(Own(one, path + name, ((module, name), *above)))
+                parameters.append(NamedParameter(one, path + name, ((module, name), *above)))
         todo += reversed(
             [
                 (child, _past(kind, path, name), ((module, name), *above))

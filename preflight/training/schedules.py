@@ -21,7 +21,7 @@ class Limits(NamedTuple):
         return self.batches * self.epochs
 
 
-class Change(NamedTuple):
+class ShorterValue(NamedTuple):
     """One value of a schedule that was made less."""
 
     name: str
@@ -84,7 +84,7 @@ _STARTS = ("startepoch", "startsteps", "startiter", "initialepoch", "initialstep
 
 def shorten_arguments(
     arguments: Mapping[str, Any], limits: Limits, *, is_known: bool
-) -> list[Change]:
+) -> list[ShorterValue]:
     """Say which arguments of a script are to be less, by their names.
 
     What warms up is kept shorter than the whole, which a schedule of learning rates counts on. An
@@ -99,7 +99,7 @@ def shorten_arguments(
     start = max(
         (_number(own) or 0 for name, own in arguments.items() if _plain(name) in _STARTS), default=0
     )
-    changes: list[Change] = []
+    changes: list[ShorterValue] = []
     for name, own in arguments.items():
         length, interval = lengths.get(_plain(name)), _INTERVALS.get(_plain(name))
         most = (start + length(limits)) if length else interval(limits) if interval else None
@@ -127,20 +127,20 @@ def _number(own: Any) -> int | None:
     return own if isinstance(own, int) else None
 
 
-def _less(name: str, own: Any, most: int | None) -> Iterable[Change]:
+def _less(name: str, own: Any, most: int | None) -> Iterable[ShorterValue]:
     number = _number(own)
     if most is not None and number is not None and number > most:
-        yield Change(name, own, type(own)(most))
+        yield ShorterValue(name, own, type(own)(most))
 
 
 # --- the Trainer of Lightning
 
 
-def shorten_lightning(given: Mapping[str, Any], limits: Limits) -> list[Change]:
+def shorten_lightning(given: Mapping[str, Any], limits: Limits) -> list[ShorterValue]:
     """Say which arguments of Lightning's `Trainer` are to be others."""
     if given.get("fast_dev_run"):
         return []
-    changes: list[Change] = []
+    changes: list[ShorterValue] = []
     for name in (
         "limit_train_batches",
         "limit_val_batches",
@@ -150,11 +150,11 @@ def shorten_lightning(given: Mapping[str, Any], limits: Limits) -> list[Change]:
         own = given.get(name)
         is_more = own is None or isinstance(own, float) or own > limits.batches
         if is_more and own != 0:
-            changes.append(Change(name, "all" if own is None else own, limits.batches))
+            changes.append(ShorterValue(name, "all" if own is None else own, limits.batches))
     changes += _lightning_length(given, limits)
     interval = given.get("val_check_interval")
     if isinstance(interval, int) and interval > limits.batches:
-        changes.append(Change("val_check_interval", interval, limits.batches))
+        changes.append(ShorterValue("val_check_interval", interval, limits.batches))
     changes += _less("check_val_every_n_epoch", given.get("check_val_every_n_epoch"), 1)
     changes += _less("num_sanity_val_steps", given.get("num_sanity_val_steps"), limits.batches)
     changes += _less("min_epochs", given.get("min_epochs"), 1)
@@ -162,17 +162,17 @@ def shorten_lightning(given: Mapping[str, Any], limits: Limits) -> list[Change]:
     return changes
 
 
-def _lightning_length(given: Mapping[str, Any], limits: Limits) -> Iterable[Change]:
+def _lightning_length(given: Mapping[str, Any], limits: Limits) -> Iterable[ShorterValue]:
     epochs, steps = given.get("max_epochs"), given.get("max_steps")
     if steps is not None and steps > 0:
         yield from _less("max_steps", steps, limits.steps)
     if epochs is None and steps is not None and steps > 0:
         return
     if epochs is None or epochs < 0 or epochs > limits.epochs:
-        yield Change("max_epochs", 1000 if epochs is None else epochs, limits.epochs)
+        yield ShorterValue("max_epochs", 1000 if epochs is None else epochs, limits.epochs)
 
 
-def shorten_checkpoints(given: Mapping[str, Any], limits: Limits) -> list[Change]:
+def shorten_checkpoints(given: Mapping[str, Any], limits: Limits) -> list[ShorterValue]:
     """Say which arguments of Lightning's `ModelCheckpoint` are to be less."""
     return [
         *_less("every_n_train_steps", given.get("every_n_train_steps"), limits.batches),
@@ -183,16 +183,16 @@ def shorten_checkpoints(given: Mapping[str, Any], limits: Limits) -> list[Change
 # --- the Trainer of transformers
 
 
-def shorten_transformers(given: Mapping[str, Any], limits: Limits) -> list[Change]:
+def shorten_transformers(given: Mapping[str, Any], limits: Limits) -> list[ShorterValue]:
     """Say which of the `TrainingArguments` of transformers are to be less."""
-    changes: list[Change] = []
+    changes: list[ShorterValue] = []
     if (given.get("max_steps") or 0) > 0:
         changes += _less("max_steps", given["max_steps"], limits.steps)
     changes += _less("num_train_epochs", given.get("num_train_epochs"), limits.epochs)
     for name in ("eval_steps", "save_steps"):
         own = given.get(name)
         if isinstance(own, float) and 0 < own < 1:  # a part of all steps
-            changes.append(Change(name, own, limits.batches))
+            changes.append(ShorterValue(name, own, limits.batches))
         changes += _less(name, own, limits.batches)
     changes += _less("logging_steps", given.get("logging_steps"), 1)
     changes += _less("warmup_steps", given.get("warmup_steps"), 1)

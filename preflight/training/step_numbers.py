@@ -22,7 +22,7 @@ _LOOKED_AT = 16
 _NAMES = 8
 
 
-class Numbers:
+class StepNumbers:
     """What the steps of a script compute."""
 
     def __init__(

@@ -10,14 +10,14 @@ from preflight.facts import WorldFacts
 from preflight.finding import Finding, Severity
 from preflight.ranks.divide import Splitter
 from preflight.ranks.named_splits import RULES
-from preflight.ranks.rank_trials import Limits
+from preflight.ranks.rank_trials import RankTrials
 from preflight.settings.split import steps_of
 from preflight.testing import ask
 
 
 def facts(count: int, *split: str, part: str = "data", workers: int = 1) -> WorldFacts:
     divided = Splitter(steps=steps_of(split), rules=RULES)
-    rows, bad, tried = Limits(divided, count, workers, 60).find(8)
+    rows, bad, tried = RankTrials(divided, count, workers, 60).find(8)
     return WorldFacts(
         name="it",
         part=part,

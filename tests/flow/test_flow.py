@@ -16,7 +16,7 @@ import pytest
 
 import preflight
 from preflight.findings.report import Report
-from preflight.flow.counting import Tally
+from preflight.flow.counting import StageCounts
 from tests.asking import by_loader, of
 from tests.warming import copies
 
@@ -298,7 +298,7 @@ def test_a_worker_that_is_not_forked_counts_in_pipelines_that_it_makes(folder: P
 @pytest.mark.skipif(not hasattr(os.stat_result, "st_blocks"), reason="of POSIX")
 def test_what_counts_has_its_room_from_the_start(tmp_path: Path) -> None:
     """A hole in a file that is mapped kills who writes into it, where the disk is full by then."""
-    assert Tally(str(tmp_path), 3, ()).page() is not None
+    assert StageCounts(str(tmp_path), 3, ()).page() is not None
 
     (page,) = tmp_path.glob("*.counts")
     assert page.stat().st_blocks * 512 >= page.stat().st_size > 0

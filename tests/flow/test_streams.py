@@ -16,7 +16,7 @@ import pytest
 import preflight
 from preflight.findings.finding import Finding
 from preflight.findings.report import Report
-from preflight.flow.counting import Swallows, Tally
+from preflight.flow.counting import StageCounts, Swallows
 from preflight.flow.streams import drops_of
 
 CASES = Path(__file__).with_name("streams.py")
@@ -93,7 +93,9 @@ def test_a_worker_that_is_spawned_begins_to_count_and_does_what_the_job_has_it_d
     tmp_path: Path,
 ) -> None:
     """What it is sent names no module of ours: preflight need not be installed there."""
-    swallows = Swallows(Tally(str(tmp_path), 1, ()), {("x.py", 1, "f"): 0}, (0,), ((1, 2, ()),))
+    swallows = Swallows(
+        StageCounts(str(tmp_path), 1, ()), {("x.py", 1, "f"): 0}, (0,), ((1, 2, ()),)
+    )
     swallows.then = print
     (tmp_path / "sent").write_bytes(pickle.dumps(swallows))
     there = "import sys, pickle; sys.modules['preflight'] = None; "

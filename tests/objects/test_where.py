@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from preflight.objects.facts import Definition
-from preflight.objects.where import Place, defined, kept, kept_by_user, parsed
+from preflight.objects.where import SourcePlace, defined, kept, kept_by_user, parsed
 from tests.files import put
 
 SOURCE = """\
@@ -92,7 +92,7 @@ def line_of(text: str) -> int:
 
 
 def test_a_function_stands_at_its_def_and_not_at_its_decorator(code: Any, tmp_path: Path) -> None:
-    assert defined(code.decorated, str(tmp_path)) == Place(
+    assert defined(code.decorated, str(tmp_path)) == SourcePlace(
         Definition(
             file="lib/where_code.py",
             line=line_of("def decorated():"),

@@ -297,7 +297,9 @@ def test_a_worker_that_ends_as_it_loads_what_counts_has_failed_by_us(
     """Torch is told that it ended, and what it has printed says the rest."""
     if broken:
         monkeypatch.setattr(counting, broken, by)
-    sent = pickle.dumps(counting.Tap(counting.Tally("", 0, ()), 0) if broken else Unloadable())
+    sent = pickle.dumps(
+        counting.Tap(counting.StageCounts("", 0, ()), 0) if broken else Unloadable()
+    )
     monkeypatch.delitem(sys.modules, counting._NAME, raising=False)
 
     with pytest.raises(Exception) as seen:  # noqa: PT011  whatever it is

@@ -21,7 +21,7 @@ from preflight.quarantine import manifest, moving
 from preflight.quarantine.away import move_away
 from preflight.quarantine.back import bring_back
 from preflight.quarantine.moving import identity_of
-from preflight.quarantine.quarantined import Row, State
+from preflight.quarantine.quarantined import QuarantineRow, State
 
 _ROOM = os.path.dirname(moving.__file__)
 
@@ -38,14 +38,14 @@ def build(root: Path) -> None:
     (root / LINK).symlink_to("../target.jpg")
 
 
-def rows(root: Path, *, copies: bool) -> list[Row]:
+def rows(root: Path, *, copies: bool) -> list[QuarantineRow]:
     """List those of the files that lie in their places."""
     listed = []
     for name in (*FILES, LINK):
         with contextlib.suppress(FileNotFoundError):  # another process may move it just now
             identity = identity_of(str(root / name))
             listed.append(
-                Row(
+                QuarantineRow(
                     file=name,
                     path=str(root / name),
                     state=State.LISTED,
@@ -56,13 +56,13 @@ def rows(root: Path, *, copies: bool) -> list[Row]:
     return listed
 
 
-def away(root: Path, state: Path, *, copies: bool) -> tuple[Row, ...]:
+def away(root: Path, state: Path, *, copies: bool) -> tuple[QuarantineRow, ...]:
     return move_away(
         rows(root, copies=copies), root=str(root), state=str(state), report="some run"
     )[0]
 
 
-def back(root: Path, state: Path) -> list[Row]:
+def back(root: Path, state: Path) -> list[QuarantineRow]:
     """Bring back all that lies in any quarantine."""
     folders = manifest.quarantines(str(state))
     return [*bring_back(folders, root=str(root), copy=False, may=lambda _: True)]

@@ -11,8 +11,8 @@ import pytest
 from preflight.kinds.asked import CannotLookError
 from preflight.ranks.divide import NOBODY, SEVERAL, Splitter, owned, shared_entries, tally
 from preflight.ranks.facts import World
-from preflight.ranks.named_splits import RULES, Items, Place, Rule, shards_or_samples
-from preflight.ranks.rank_trials import Limits
+from preflight.ranks.named_splits import RULES, Items, RankWorker, Rule, shards_or_samples
+from preflight.ranks.rank_trials import RankTrials
 from preflight.settings.split import WORDS, mistake_in, runs_code, steps_of
 
 KEEPING = ("contiguous", "strided", "split_by_node", "datasets")
@@ -31,7 +31,7 @@ def parts(count: int, ranks: int, *words: str) -> list[list[int]]:
     ]
 
 
-def old_accelerate(items: Items, at: Place) -> Items:
+def old_accelerate(items: Items, at: RankWorker) -> Items:
     """What accelerate does up to 1.13: ranks that are too many have the last item."""
     own = RULES["contiguous"](items, at)
     return own if own or at.ranks == 1 else items[-1:]
@@ -77,7 +77,7 @@ def test_one_rank_has_all() -> None:
 def test_of_three_items_the_old_accelerate_gives_the_last_to_six_of_eight_ranks() -> None:
     """As it was recorded of accelerate up to 1.13; 1.14 gives them nothing."""
     divided = splitter("accelerate", accelerate=old_accelerate)
-    each = [[*divided.of(3, Place(rank, 8))] for rank in range(8)]
+    each = [[*divided.of(3, RankWorker(rank, 8))] for rank in range(8)]
     found = tally(divided, 3, 8, 1)
 
     assert each == [[0], [1], *[[2]] * 6]
@@ -127,39 +127,39 @@ def test_samples_of_one_entry_on_two_ranks_are_found() -> None:
 # --- limits ---------------------------------------------------------------------------------------
 
 
-def limits(count: int, ranks: int, *words: str, workers: int = 1) -> Limits:
-    return Limits(splitter(*words), count, workers, 60)
+def limits(count: int, ranks: int, *words: str, workers: int = 1) -> RankTrials:
+    return RankTrials(splitter(*words), count, workers, 60)
 
 
 @pytest.mark.parametrize(("count", "workers", "first"), [(48, 4, 13), (5, 1, 6), (40, 1, 41)])
 def test_the_smallest_world_is_found_in_which_a_worker_has_nothing(
     count: int, workers: int, first: int
 ) -> None:
-    found = Limits(splitter("split_by_node", "split_by_worker"), count, workers, 60).find(8)
+    found = RankTrials(splitter("split_by_node", "split_by_worker"), count, workers, 60).find(8)
 
     assert min(found[1]).ranks == first
     assert [one.ranks for one in found[0]] == [1, 2, 4, 8, 16, 32, 64]
 
 
 def test_more_shards_than_workers_of_all_ranks_never_break() -> None:
-    _, bad, tried = Limits(splitter("split_by_node", "split_by_worker"), 1_024, 8, 60).find(32)
+    _, bad, tried = RankTrials(splitter("split_by_node", "split_by_worker"), 1_024, 8, 60).find(32)
 
     assert (bad, tried) == ((), 64)
 
 
 def test_where_time_is_up_the_job_of_one_rank_is_told() -> None:
-    rows, _, tried = Limits(splitter("strided"), 9, 1, 0).find(8)
+    rows, _, tried = RankTrials(splitter("strided"), 9, 1, 0).find(8)
 
     assert ([one.ranks for one in rows], tried) == ([1, 2], 2)
 
 
 def test_a_split_that_raises_with_more_ranks_is_tried_no_further() -> None:
-    def small(items: Items, at: Place) -> Items:
+    def small(items: Items, at: RankWorker) -> Items:
         if at.ranks > 4:
             raise CannotLookError("only so many")
         return items[at.rank :: at.ranks]
 
-    rows, bad, tried = Limits(splitter("small", small=small), 9, 1, 60).find(2)
+    rows, bad, tried = RankTrials(splitter("small", small=small), 9, 1, 60).find(2)
 
     assert ([one.ranks for one in rows], bad, tried) == ([1, 2, 4], (), 4)
 
@@ -178,7 +178,7 @@ def test_64_ranks_of_8_workers_over_100_000_items_take_little(words: tuple[str, 
     try:
         divided = splitter(*words)
         tally(divided, 100_000, 64, 8)
-        Limits(divided, 100_000, 8, 3).find(64)
+        RankTrials(divided, 100_000, 8, 3).find(64)
         _, most = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()

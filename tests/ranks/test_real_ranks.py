@@ -16,7 +16,7 @@ from preflight.built.making.job_code import unsaid
 from preflight.ranks.divide import Splitter, tally
 from preflight.ranks.facts import NEARLY_ALL
 from preflight.ranks.hash_seeds import by_processes
-from preflight.ranks.named_splits import RULES, Place, shards_or_samples
+from preflight.ranks.named_splits import RULES, RankWorker, shards_or_samples
 from preflight.ranks.real_splits import of_accelerate, splitter_of
 from preflight.settings.split import steps_of
 from preflight.values.names import first_of
@@ -153,7 +153,7 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[int, int, int],
     }
 
 
-def own(words: tuple[str, ...], count: int, at: Place, **rules: Any) -> list[int]:
+def own(words: tuple[str, ...], count: int, at: RankWorker, **rules: Any) -> list[int]:
     return [*Splitter(steps=steps_of(words), rules={**RULES, **rules}).of(count, at)]
 
 
@@ -174,7 +174,7 @@ def test_each_rank_has_what_is_told(
     for (world, count, rank), found in seen.items():
         if what == "part of part" and count < world:
             continue  # a sampler of no sample divides by zero
-        told = own(words, count, Place(rank, world))
+        told = own(words, count, RankWorker(rank, world))
         assert sorted(told) == sorted(found[what]), (world, count, rank)
 
 
@@ -183,7 +183,7 @@ def test_each_worker_of_each_rank_has_what_is_told(
 ) -> None:
     for (world, count, rank), found in seen.items():
         for worker in range(WORKERS):
-            at = Place(rank, world, worker, WORKERS)
+            at = RankWorker(rank, world, worker, WORKERS)
             assert own(("split_by_node", "split_by_worker"), count, at) == found["worker"][worker]
 
 
@@ -236,7 +236,7 @@ def test_split_dataset_by_node_gives_what_is_told_of_tables_and_of_streams(
     """A table has to have a row for each rank; all read each shard where they do not divide it."""
     for (world, count, rank), found in seen.items():
         rows, shards, _, _ = found["datasets"]
-        at = Place(rank, world)
+        at = RankWorker(rank, world)
         assert own(("datasets",), count, at) == ([] if rows == "IndexError" else rows)
         assert own(("datasets",), count, at, datasets=shards_or_samples) == sorted({*shards})
         assert (rows == "IndexError") == (rank >= count), (world, count, rank)
@@ -271,7 +271,7 @@ def test_accelerate_as_it_is_installed_gives_what_is_told(
     for pads in (False, True):
         _, rule = of_accelerate(pads=pads)
         for (world, count, rank), found in seen.items():
-            told = own(("a",), count, Place(rank, world), a=rule)
+            told = own(("a",), count, RankWorker(rank, world), a=rule)
             assert told == found["accelerate"][pads], (world, count, rank, pads)
 
 
@@ -280,7 +280,7 @@ def test_three_items_on_eight_ranks_are_as_it_was_recorded() -> None:
     """Up to 1.13, each rank that is too many has the last item; from 1.14 on, none."""
     version, rule = of_accelerate(pads=False)
     older = tuple(map(int, version.split()[1].split(".")[:2])) < (1, 14)
-    each = [own(("a",), 3, Place(rank, 8), a=rule) for rank in range(8)]
+    each = [own(("a",), 3, RankWorker(rank, 8), a=rule) for rank in range(8)]
 
     assert each == [[0], [1], [2], *[[2] if older else []] * 5]
 

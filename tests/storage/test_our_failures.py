@@ -9,7 +9,7 @@ import pytest
 
 from preflight.findings import our_failures
 from preflight.kinds.asked import CannotLookError
-from preflight.ranks.named_splits import Place
+from preflight.ranks.named_splits import RankWorker
 from preflight.ranks.real_splits import of_user
 from preflight.storage.crew import Crew
 from preflight.storage.trial import _ours
@@ -46,7 +46,7 @@ def test_whatever_the_users_function_does_is_put_down_to_it(
     )
 
     with pytest.raises(CannotLookError, match=f"{name} raises (Type|Value)Error"):
-        divide(range(2), Place(0, 2))
+        divide(range(2), RankWorker(0, 2))
 
 
 def test_a_failure_of_ours_in_a_writers_process_is_told_with_its_traceback(tmp_path: Path) -> None:

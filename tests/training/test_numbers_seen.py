@@ -7,14 +7,14 @@ import math
 import pytest
 import torch
 
-from preflight.training.step_numbers import Numbers
+from preflight.training.step_numbers import StepNumbers
 
 
-def numbers() -> Numbers:
-    return Numbers(lambda: None)
+def numbers() -> StepNumbers:
+    return StepNumbers(lambda: None)
 
 
-def backward(seen: Numbers, loss: object) -> None:
+def backward(seen: StepNumbers, loss: object) -> None:
     with seen.backward(loss):
         pass
 
@@ -102,7 +102,7 @@ def test_time_goes_from_step_to_step_of_one_optimizer() -> None:
 def test_seconds_are_those_of_the_clock_that_is_given() -> None:
     """Which stands still while somebody looks at the script."""
     times = iter((1.0, 1.0, 3.0, 3.0))
-    seen = Numbers(lambda: None, lambda: next(times))
+    seen = StepNumbers(lambda: None, lambda: next(times))
     optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)])
     seen.stepped(optimizer, str)
     seen.stepped(optimizer, str)

@@ -30,7 +30,7 @@ BLOCK = 1 << 20
 """Bytes that are held at a time. Larger blocks are not faster: they leave the processor's cache."""
 
 
-class Held:
+class HeldBytes:
     """The `Read` of bytes that are held whole; `tell` is called while they are worked on."""
 
     def __init__(self, content: Block, tell: Callable[[], None]) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from preflight.formats.bytes.blocks import BLOCK, Held, Read, blocks, teller_of
+from preflight.formats.bytes.blocks import BLOCK, HeldBytes, Read, blocks, teller_of
 from preflight.formats.bytes.damaged import DamagedError
 from preflight.formats.torch.pickle_machine import LONGEST_TEXT, Machine, Storage
 from preflight.formats.torch.pickle_opcodes import OPCODES, STOP, Opcodes
@@ -185,7 +185,7 @@ def walk_bytes(pickle: bytes, tell: Callable[[], None] = lambda: None) -> Walked
     Raises:
         DamagedError: as `walk`.
     """
-    return walk(Held(pickle, tell), 0, len(pickle))
+    return walk(HeldBytes(pickle, tell), 0, len(pickle))
 
 
 class _Placed(int):

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from preflight.formats.bytes.crc import Crc32
 from preflight.formats.bytes.damaged import DamagedError
 from preflight.formats.torch.pickle_forms import Forms
-from preflight.formats.torch.torchfile import misfit_of, refused_in
+from preflight.formats.torch.torchfile import refused_in, wrong_storage
 from preflight.formats.zip.directory import END_MAGIC, ENTRY_MAGIC, MAGIC
 from preflight.formats.zip.local_header import DESCRIBED_BEHIND, FOLDER, UNREADABLE_FLAGS
 
@@ -127,6 +127,6 @@ def _read_pickle(
     except DamagedError:
         return None
     lengths = {name: len(stretch) for name, stretch in stretches.items()}
-    if walked.end is None or misfit_of(walked, root, lengths) is not None:
+    if walked.end is None or wrong_storage(walked, root, lengths) is not None:
         return None
     return Whole(verified, refused_in(walked))

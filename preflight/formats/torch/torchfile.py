@@ -113,7 +113,7 @@ def _walk_record(pickle: bytes, tell: Callable[[], None]) -> WalkedPickle:
 
 
 def _check_storages(parts: ZipDirectory, root: bytes, walked: WalkedPickle) -> None:
-    misfit = misfit_of(walked, root, {one.name: one.length for one in parts.records})
+    misfit = wrong_storage(walked, root, {one.name: one.length for one in parts.records})
     if misfit is None:
         return
     name = f"data/{shown(misfit.key)}"
@@ -128,7 +128,7 @@ def _check_storages(parts: ZipDirectory, root: bytes, walked: WalkedPickle) -> N
     raise DamagedError("storage", f"{text}: {causes.SEVERAL}", member=name)
 
 
-class Misfit(NamedTuple):
+class WrongStorage(NamedTuple):
     """A storage that is not there (None), or of another length than the pickle says."""
 
     key: str
@@ -136,13 +136,15 @@ class Misfit(NamedTuple):
     wanted: int | None
 
 
-def misfit_of(walked: WalkedPickle, root: bytes, lengths: Mapping[bytes, int]) -> Misfit | None:
+def wrong_storage(
+    walked: WalkedPickle, root: bytes, lengths: Mapping[bytes, int]
+) -> WrongStorage | None:
     """Find the first storage that a pickle names, and whose record is not as it says."""
     for storage in walked.storages:
         record = b"%s/data/%s" % (root, storage.key.encode("utf-8", "surrogatepass"))
         length, wanted = lengths.get(record), bytes_of(storage)
         if length is None or wanted not in (None, length):
-            return Misfit(storage.key, length, wanted)
+            return WrongStorage(storage.key, length, wanted)
     return None
 
 

@@ -33,7 +33,7 @@ _LONGEST = 2_000
 _KEPT: list[object] = []
 
 
-class Stream:
+class PickleStream:
     """A stream of pickles as a file; zeros that were sent as a number are not even written."""
 
     def __init__(self, channel: Connection) -> None:
@@ -123,7 +123,7 @@ _Unpickler: Any = vars(pickle)["_Unpickler"]
 class _Unhurried(_Unpickler):  # type: ignore[misc]
     """The unpickler in Python, which reads no further than the step that it is at."""
 
-    def __init__(self, stream: Stream, place: ProgressFile) -> None:
+    def __init__(self, stream: PickleStream, place: ProgressFile) -> None:
         super().__init__(stream)
         self.looked_for: tuple[str, str] | None = None
         self.stream = stream
@@ -172,7 +172,7 @@ def main(channel: Connection, path: str) -> None:
             _say(channel, **start)
         while True:
             order = loads(channel.recv_bytes())
-            stream = Stream(channel)
+            stream = PickleStream(channel)
             reply = start if failed else _load(stream, order, place)
             stream.drain()
             _say(channel, **reply)
@@ -235,7 +235,7 @@ def _import_file(name: str, path: str) -> None:
         found.loader.exec_module(module)
 
 
-def _load(stream: Stream, order: Mapping[str, Any], place: ProgressFile) -> dict[str, Any]:
+def _load(stream: PickleStream, order: Mapping[str, Any], place: ProgressFile) -> dict[str, Any]:
     """Load so many roots, and say where that ended if it was not at the end."""
     slow = order["slowly"]
     unpickler: Any = _Unhurried(stream, place) if slow else pickle.Unpickler(stream)  # noqa: S301

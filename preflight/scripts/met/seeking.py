@@ -11,14 +11,14 @@ from contextlib import contextmanager
 from preflight.scripts.watch import Watch
 from preflight.training.facts import LOSS, NotFinite
 from preflight.training.origins import Origins
-from preflight.training.step_numbers import Numbers
+from preflight.training.step_numbers import StepNumbers
 
 _CALL = re.compile(r'\s+File "(.+)", line (\d{1,9}), in (.+)')
 _FUNCTION = re.compile(r"Function '(\w+?)(?:Backward\d*)?'")
 
 
 @contextmanager
-def seeking(watch: Watch, numbers: Numbers) -> Iterator[None]:
+def seeking(watch: Watch, numbers: StepNumbers) -> Iterator[None]:
     """Have all that the script computes looked at, which takes several times as long."""
     import torch
 
@@ -33,7 +33,7 @@ def seeking(watch: Watch, numbers: Numbers) -> Iterator[None]:
 
 
 @contextmanager
-def slopes(watch: Watch, numbers: Numbers) -> Iterator[None]:
+def slopes(watch: Watch, numbers: StepNumbers) -> Iterator[None]:
     """Hear of gradients that are NaN: torch says where the value was made of which they are."""
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")

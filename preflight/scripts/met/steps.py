@@ -16,18 +16,18 @@ from preflight.scripts.met.seeking import seeking, slopes
 from preflight.scripts.points import Point
 from preflight.scripts.watch import Watch
 from preflight.training.facts import UNUSED, Idle, Steps
-from preflight.training.step_numbers import Numbers
+from preflight.training.step_numbers import StepNumbers
 from preflight.training.trained import Trained
 from preflight.values.names import name_of
 
 
-class Seen:
+class MetSteps:
     """All that is seen of the steps of one script; told when it ends."""
 
     def __init__(self, watch: Watch) -> None:
         self._watch = watch
         self.trained = Trained(watch.root, watch.place)
-        self.numbers = Numbers(watch.place, watch.clock)
+        self.numbers = StepNumbers(watch.place, watch.clock)
         self._own = OwnSteps(watch)
         self._handles: list[Any] = []
         watch.on_stop.append(self.tell)
@@ -97,7 +97,7 @@ def sought(watch: Watch) -> AbstractContextManager[None]:
     return seeking(watch, _of(watch).numbers)
 
 
-def numbers_of(watch: Watch) -> Numbers:
+def numbers_of(watch: Watch) -> StepNumbers:
     """Give what the steps of the script compute."""
     return _of(watch).numbers
 
@@ -108,8 +108,8 @@ def trained_of(watch: Watch) -> Trained:
 
 
 @functools.lru_cache(maxsize=1)
-def _of(watch: Watch) -> Seen:
-    return Seen(watch)
+def _of(watch: Watch) -> MetSteps:
+    return MetSteps(watch)
 
 
 def _add_param_group(original: Callable[..., Any], watch: Watch) -> Callable[..., Any]:

@@ -11,8 +11,8 @@ from preflight.scripts.met.evaluated import tell_losses
 from preflight.scripts.points import Point
 from preflight.scripts.watch import Watch
 from preflight.training.schedules import (
-    Change,
     Limits,
+    ShorterValue,
     shorten_arguments,
     shorten_checkpoints,
     shorten_lightning,
@@ -22,14 +22,14 @@ from preflight.training.schedules import (
 # Scripts that use these read their arguments in ways that are known.
 _LIBRARIES = {"accelerate", "diffusers", "transformers"}
 
-_Shorten = Callable[[Mapping[str, Any], Limits], list[Change]]
+_Shorten = Callable[[Mapping[str, Any], Limits], list[ShorterValue]]
 
 
 def _limits(watch: Watch) -> Limits:
     return Limits(watch.batches, watch.options.get("scheduled_epochs", watch.epochs))
 
 
-def _tell(watch: Watch, of: str, changes: Iterable[Change]) -> None:
+def _tell(watch: Watch, of: str, changes: Iterable[ShorterValue]) -> None:
     at = watch.place()
     place = "" if at is None else f" ({at.file}:{at.line})"
     listed = ", ".join(map(str, changes))

@@ -15,7 +15,7 @@ from preflight.findings.check import Facts
 from preflight.kinds.asked import Asked
 from preflight.resuming.differences import chosen, differences, later_average
 from preflight.resuming.facts import Resumed, SavedState
-from preflight.resuming.moments import SAVE, STEP, Moment, Told, read_lines
+from preflight.resuming.moments import SAVE, STEP, Moment, WrittenDown, read_lines
 from preflight.resuming.ways import words_for
 from preflight.scripts.elsewhere import layer_of
 from preflight.scripts.facts import Ended, Rehearsal
@@ -217,7 +217,7 @@ class Choice(NamedTuple):
     why: str = ""
 
 
-def _choice(saved: Sequence[SavedState], told: Told, asked: Asked) -> Choice | None:
+def _choice(saved: Sequence[SavedState], told: WrittenDown, asked: Asked) -> Choice | None:
     """Choose what is added to the arguments; None where nothing is to be said of a resume."""
     saves, way, typed = chosen(told.moments), told.way, asked.options["resume_with"]
     if not saves:
@@ -278,7 +278,7 @@ def _judged(
     ended: Ended,
     heard: Heard,
     first: Sequence[Moment],
-    told: Told,
+    told: WrittenDown,
     words: Sequence[str],
 ) -> Resumed:
     again, way = told

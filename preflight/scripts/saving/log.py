@@ -15,7 +15,16 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from preflight.resuming.facts import SavedState
-from preflight.resuming.moments import SAVE, STEP, Average, Moment, Moved, Owner, Way, line_of
+from preflight.resuming.moments import (
+    SAVE,
+    STEP,
+    Average,
+    Moment,
+    Moved,
+    Owner,
+    ResumeOption,
+    line_of,
+)
 from preflight.resuming.ways import AS_STARTED, may_go_on
 from preflight.scripts.facts import Met
 from preflight.scripts.failing import guarded
@@ -260,13 +269,13 @@ class Log:
             )
             self.watch.gave(told, key=f"saved {name}")
 
-    def _write(self, one: Moment | Moved | Way) -> None:
+    def _write(self, one: Moment | Moved | ResumeOption) -> None:
         if self.watch.is_here:
             path = os.path.join(self.watch.scratch, MOMENTS)
             with open(path, "a", encoding="utf-8") as file:
                 file.write(line_of(one))
 
-    def way(self, way: Way) -> None:
+    def way(self, way: ResumeOption) -> None:
         """Note how the script resumes."""
         self._has_way = True
         self._write(way)

@@ -25,7 +25,7 @@ class Device(contextlib.AbstractContextManager[Any]):
         """Be it no more."""
 
 
-class Counts(dict[str, int]):
+class AllZero(dict[str, int]):
     """As many of anything as there are of none: no memory of a GPU is used."""
 
     def __missing__(self, _: str) -> int:
@@ -97,8 +97,8 @@ def _telling(answer: Any, ask: Callable[[], None]) -> Any:
     return give
 
 
-def _counts(*_: Any, **__: Any) -> Counts:
-    return Counts()
+def _counts(*_: Any, **__: Any) -> AllZero:
+    return AllZero()
 
 
 def _answers(torch: Any) -> dict[str, Any]:

@@ -25,7 +25,7 @@ _LOOKS, _AGAIN = 2, 0.1
 _MOST = 4.0
 
 
-class Ran(NamedTuple):
+class ProcessTime(NamedTuple):
     """What Linux counts of a process, in seconds since its start."""
 
     ran: float
@@ -43,7 +43,7 @@ class Silence:
     def broken(self) -> None:
         """Begin anew, since it has said something."""
         self._since = time.monotonic()
-        self._before: dict[int, Ran] | None = None
+        self._before: dict[int, ProcessTime] | None = None
         self._counted = self._since
         self._until, self._looks = self._timeout, 0
 
@@ -66,12 +66,12 @@ class Silence:
     def _kept_from_running(self) -> float:
         """Give the seconds for which others kept the process from running that waited longest."""
         now, passed = self._count(), time.monotonic() - self._counted
-        before = {pid: (self._before or {}).get(pid, Ran(0.0, 0.0)) for pid in now}
+        before = {pid: (self._before or {}).get(pid, ProcessTime(0.0, 0.0)) for pid in now}
         waited = max((one.waited - before[pid].waited for pid, one in now.items()), default=0.0)
         ran = sum(one.ran - before[pid].ran for pid, one in now.items())
         return min(waited, max(passed - ran / _processors(self._anew.pid), 0.0))
 
-    def _count(self) -> dict[int, Ran]:
+    def _count(self) -> dict[int, ProcessTime]:
         pids = (self._anew.pid, *(one.pid for one in self._anew.processes()))
         return {pid: ran for pid in pids if (ran := has_run(pid)) is not None}
 
@@ -83,11 +83,11 @@ def _processors(pid: int) -> int:
     return os.cpu_count() or 1
 
 
-def has_run(pid: int) -> Ran | None:
+def has_run(pid: int) -> ProcessTime | None:
     """Say for how long a process has run, and waited for that; None: nobody knows."""
     try:
         with open(f"/proc/{pid}/schedstat", encoding="ascii") as file:
             ran, waited, *_ = file.read().split()
-            return Ran(int(ran) / 1e9, int(waited) / 1e9)
+            return ProcessTime(int(ran) / 1e9, int(waited) / 1e9)
     except (OSError, ValueError):
         return None
