@@ -42,7 +42,7 @@ from preflight.check import Foreign, check
 from preflight.facts import CacheKeys, LackedKind
 from preflight.finding import Finding, Location, Severity
 from preflight.job import Job
-from preflight.values.ages import format_age
+from preflight.settings.ages import format_age
 from preflight.values.names import counted, first_of, shown
 
 from ._incomplete_words import (

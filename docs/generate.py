@@ -27,9 +27,9 @@ from preflight.command import catalogue, cli
 from preflight.findings import registry
 from preflight.kinds.rooms import ROOMS
 from preflight.render.schema import docstrings, schema
+from preflight.settings.ages import format_age
 from preflight.settings.job import UNREAD, Job
 from preflight.settings.options import AGE, OPTIONS, SIZE
-from preflight.values.ages import format_age
 
 ROOT = Path(__file__).parents[1]
 PAGES = (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md")))

@@ -22,9 +22,9 @@ from preflight.built.rounds import OfOneProcess, Rounds
 from preflight.kinds.asked import Asked
 from preflight.objects.facts import Definition
 from preflight.ranks.hash_seeds import HASH_SEED
-from preflight.ranks.made_facts import NO_TIME, OtherItems, RankBatches, RankLost, RankOrder
-from preflight.ranks.rank_differences import Told, batches_of, order_of, raised_by
-from preflight.ranks.together import may_lack, may_leave, nobodys
+from preflight.ranks.made.facts import NO_TIME, OtherItems, RankBatches, RankLost, RankOrder
+from preflight.ranks.made.rank_differences import Told, batches_of, order_of, raised_by
+from preflight.ranks.made.together import may_lack, may_leave, nobodys
 from preflight.users_code.facts import Unbuilt
 from preflight.users_code.fresh import anew
 from preflight.users_code.fresh.orders import begun, next_order, teller, telling_failures

@@ -19,7 +19,7 @@ from preflight.loaders.facts import Loaded, Sent
 from preflight.models.facts import Copied
 from preflight.models.read import copied_by
 from preflight.objects.facts import ModelCopy
-from preflight.ranks.made_facts import NO_TIME, RankBatches, RankLost, RankOrder
+from preflight.ranks.made.facts import NO_TIME, RankBatches, RankLost, RankOrder
 from preflight.sources.facts import SourceFacts
 from preflight.targets.targets import Built, Source
 from preflight.users_code.facts import GivesBatches, Unbuilt

@@ -22,7 +22,7 @@ from preflight.kinds.asked import CannotLookError, MistypedError
 from preflight.objects import where
 from preflight.objects.random_state import seed
 from preflight.objects.stand_in import StoodIn
-from preflight.ranks.epoch_items import told_of_epoch
+from preflight.ranks.made.epoch_items import told_of_epoch
 from preflight.users_code.frames import said_by, user_frames
 from preflight.users_code.fresh.orders import begun, next_order, teller, telling_failures
 from preflight.users_code.importing import import_torch

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from preflight.built.making.job_code import NamedObject
 from preflight.built.ranks_to_make import Making
 from preflight.objects.facts import Definition
-from preflight.ranks.rank_differences import Told
+from preflight.ranks.made.rank_differences import Told
 from preflight.users_code.fresh import anew
 from preflight.values.exit_status import ending
 from preflight.values.wire import from_wire

@@ -17,13 +17,12 @@ from preflight.flow.counting import StageCounts, Swallows
 from preflight.flow.fitting import Fitting, counts_already
 from preflight.flow.pages import LATER, STAGES
 from preflight.flow.requests import Requests
-from preflight.flow.spawned_workers import sent_there
 from preflight.loaders.sent import resamples
 from preflight.objects.attributes import classes, own_attributes
 from preflight.objects.facts import Definition
 from preflight.pipelines.stage_lines import Lines
 from preflight.users_code.frames import own_sources
-from preflight.values.own_files import passes_on
+from preflight.values.own_files import passes_on, sent_there
 from preflight.values.wire import to_wire
 
 # Pipelines of other stages than those before them that are told apart.

@@ -28,9 +28,8 @@ from preflight.flow.marks import (
     text_of,
     values_of,
 )
-from preflight.flow.spawned_workers import sent_there
 from preflight.objects.attributes import own_attributes
-from preflight.values.own_files import PACKAGE, passes_on
+from preflight.values.own_files import PACKAGE, passes_on, sent_there
 
 SUFFIX = ".asked"
 

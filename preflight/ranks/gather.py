@@ -16,7 +16,7 @@ from preflight.kinds.target import Target
 from preflight.loaders.facts import Sent
 from preflight.pipelines.facts import Reads
 from preflight.ranks.facts import WorldFacts
-from preflight.ranks.made_facts import RankBatches
+from preflight.ranks.made.facts import RankBatches
 from preflight.ranks.worlds import Divided, worlds
 from preflight.settings.job import Job
 from preflight.settings.split import runs_code, steps_of

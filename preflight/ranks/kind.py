@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from preflight.kinds.kind import Kind
 from preflight.ranks.facts import WorldFacts
-from preflight.ranks.made_facts import RankBatches, RankLost, RankOrder
+from preflight.ranks.made.facts import RankBatches, RankLost, RankOrder
 from preflight.targets.targets import Built, CacheFolder, Dataset, Loader, Remote
 
 

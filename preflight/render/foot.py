@@ -11,7 +11,7 @@ from preflight.render.finding_blocks import View
 from preflight.render.groups import Group
 from preflight.render.lines import Line, Span, cells, hanging, padded
 from preflight.render.verdict import nothing_looked_at, unread_files
-from preflight.values.ages import format_age
+from preflight.settings.ages import format_age
 from preflight.values.byte_sizes import format_size
 from preflight.values.names import counted
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from preflight.users_code.facts import Frame
+from preflight.values.names import counted, shown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,3 +90,17 @@ class Resumed:
 
     unasked: str = ""
     """Why it was not rehearsed after all: `--resume takes no path`."""
+
+
+def in_words(found: Sequence[Resumed]) -> str | None:
+    """Say how each was resumed, or why not."""
+    return "; ".join(_one(each) for each in found) or None
+
+
+def _one(seen: Resumed) -> str:
+    if seen.unasked:
+        return f"resume not rehearsed: {shown(seen.unasked)}"
+    line = f"resumed with {shown(seen.words)}: {counted(seen.steps, 'step')}"
+    if seen.later:
+        line += f", not rehearsed for its average of the weights ({seen.later}), which begins later"
+    return line

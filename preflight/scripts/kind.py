@@ -12,9 +12,8 @@ from preflight.loaders.facts import Loaded, Sent
 from preflight.models.facts import Copied
 from preflight.pipelines.facts import Reads
 from preflight.resuming.facts import Resumed, SavedState
-from preflight.resuming.resumed_page import in_words as resumes_in_words
-from preflight.scripts.facts import Rehearsal
-from preflight.scripts.rehearsal_page import in_words
+from preflight.resuming.facts import in_words as resumes_in_words
+from preflight.scripts.facts import Rehearsal, in_words
 from preflight.targets.targets import Script
 from preflight.training.facts import Steps
 from preflight.training.facts import in_words as steps_in_words

@@ -14,14 +14,14 @@ from preflight.batches.facts import CountedInScript
 from preflight.findings.check import Facts
 from preflight.findings.our_failures import ElsewhereError, of_death
 from preflight.flow.defer import STARVED
-from preflight.flow.script_flow import Flows
+from preflight.flow.told import Flows
 from preflight.kinds.asked import Asked
 from preflight.kinds.rooms import facts_of
 from preflight.scripts.facts import Ended, Met, Raised, Rehearsal
-from preflight.scripts.own import OwnFiles
 from preflight.scripts.process import ScriptProcess, start
 from preflight.scripts.thread_stacks import below, stacks_of
 from preflight.users_code.facts import Frame
+from preflight.users_code.own import OwnFiles
 from preflight.values.names import name_of
 from preflight.values.wire import from_wire
 

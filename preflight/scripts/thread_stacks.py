@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterable, Iterator
 
 from preflight.scripts.facts import Waiting
-from preflight.scripts.own import OwnFiles
+from preflight.users_code.own import OwnFiles
 
 STACKS = "stacks.txt"
 """In the scratch folder."""

@@ -17,8 +17,8 @@ from typing import Any
 
 from preflight.overlay.layer import Layer
 from preflight.scripts.facts import EVALUATION, SETUP, TRAINING, Met
-from preflight.scripts.own import OwnFiles
 from preflight.users_code.facts import Frame, Lack
+from preflight.users_code.own import OwnFiles
 from preflight.values.own_files import PACKAGE
 from preflight.values.wire import to_brief
 

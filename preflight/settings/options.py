@@ -9,9 +9,9 @@ import re
 from collections.abc import Callable
 from typing import Any, NamedTuple, get_args
 
+from preflight.settings.ages import parse_age
 from preflight.settings.how_to_look import Depth, Device, FailOn
 from preflight.settings.job import StartMethod
-from preflight.values.ages import parse_age
 from preflight.values.byte_sizes import parse_size
 from preflight.values.sampling import parse_sample
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from preflight.pipelines.facts import RESAMPLED
 from preflight.sources.facts import Draws, LoaderCall
 from preflight.sources.given_values import Given, given_in
-from preflight.sources.work_names import LOADER_CLASSES
+from preflight.sources.work.work_names import LOADER_CLASSES
 from preflight.syntax.parsing import Parsed, code_of
 from preflight.syntax.running import last_name
 from preflight.syntax.surroundings import Around, called, walk

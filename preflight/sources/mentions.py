@@ -14,7 +14,7 @@ from typing import NamedTuple
 from preflight.sources.environment_reads import standing
 from preflight.sources.facts import ArgumentPlace, EnvironmentRead, Mention, Mentions, ReadAt
 from preflight.sources.given_values import OPTIONS, given_by
-from preflight.sources.work_names import TRAINS
+from preflight.sources.work.work_names import TRAINS
 from preflight.syntax.outcomes import names_asked
 from preflight.syntax.parsing import Parsed, expression_of
 from preflight.syntax.running import key_of, last_name, text_of

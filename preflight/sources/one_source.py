@@ -10,9 +10,9 @@ from preflight.pipelines.image_folder_calls import class_folders_in
 from preflight.pipelines.written import written_in
 from preflight.sources.environment_reads import environment_reads
 from preflight.sources.facts import Draws, SourceFile
+from preflight.sources.flaws.batch_loops.loops import batch_loops, may_loop
 from preflight.sources.flaws.bodies import bodies
 from preflight.sources.flaws.find import flaws_in
-from preflight.sources.flaws.loops import batch_loops, may_loop
 from preflight.sources.flaws.words import Signs, signs_in
 from preflight.sources.loader_calls import draws_in
 from preflight.sources.mentions import trains

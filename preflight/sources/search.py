@@ -23,7 +23,7 @@ from preflight.sources.mentions import (
     spellings,
     stem_of,
 )
-from preflight.sources.work_names import TRAINS
+from preflight.sources.work.work_names import TRAINS
 from preflight.syntax.imports.needed_modules import NeededModules, on_the_way
 from preflight.syntax.imports.reached import reached
 from preflight.syntax.parsing import Parsed, UnparsableError, parse

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from preflight.sources.facts import Unguarded
 from preflight.sources.loader_calls import LoaderCalls, loader_calls, makes_loaders
-from preflight.sources.training import Training
+from preflight.sources.work.training import Training
 from preflight.syntax.imports.modules import Modules, dotted_of, places_of_job
 from preflight.syntax.parsing import Parsed, UnparsableError, parse_text
 from preflight.syntax.running import Ran

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from preflight.objects.facts import Definition
-from preflight.ranks.made_facts import OtherItems, RankOrder
-from preflight.ranks.rank_differences import batches_of, order_of, raised_by
+from preflight.ranks.made.facts import OtherItems, RankOrder
+from preflight.ranks.made.rank_differences import batches_of, order_of, raised_by
 from preflight.users_code.facts import Frame, Unbuilt
 from preflight.values.wire import to_wire
 

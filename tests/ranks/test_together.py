@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from preflight.objects.facts import Definition
-from preflight.ranks.epoch_items import told_of_epoch
-from preflight.ranks.made_facts import OtherItems
-from preflight.ranks.rank_differences import order_of
-from preflight.ranks.together import may_lack, may_leave, nobodys
+from preflight.ranks.made.epoch_items import told_of_epoch
+from preflight.ranks.made.facts import OtherItems
+from preflight.ranks.made.rank_differences import order_of
+from preflight.ranks.made.together import may_lack, may_leave, nobodys
 
 ABOUT = {"even_batches": None, "is_webdataset": False, "batch_size": 2, "drop_last": False}
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from preflight.scripts.met.leaving import Leaving
+from preflight.scripts.met.loops.leaving import Leaving
 from tests.scripts.rehearsing import installed, line_of, rehearse
 
 MOST = 40

@@ -7,8 +7,8 @@ import ast
 import pytest
 
 from preflight.settings.taking import Taking, parse_taking
+from preflight.sources.flaws.batch_loops.loops import batch_loops, may_loop
 from preflight.sources.flaws.bodies import bodies
-from preflight.sources.flaws.loops import batch_loops, may_loop
 
 PLAIN = Taking("")
 HEAD = "from data import make as other\nimport data\n\ndef make(): ...\n\n"

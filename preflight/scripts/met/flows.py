@@ -12,7 +12,7 @@ from typing import Any
 
 from preflight.batches.past_the_end import BLINDLY, PART
 from preflight.flow.fitted import Fitted, fit
-from preflight.flow.script_flow import CAME, OVER
+from preflight.flow.told import CAME, OVER
 from preflight.objects.facts import Definition
 from preflight.scripts.watch import Watch
 from preflight.users_code.frames import said_by

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 from preflight.loaders.facts import Sent
 from preflight.scripts.facts import Met
 from preflight.scripts.failing import guarded
-from preflight.scripts.met.counted import counts_by_length, counts_itself
 from preflight.scripts.met.evaluated import look_at_sums
-from preflight.scripts.met.leaving import Leaving
+from preflight.scripts.met.loops.counted import counts_by_length, counts_itself
+from preflight.scripts.met.loops.leaving import Leaving
 from preflight.scripts.met.ranks_in_step import Together
 from preflight.scripts.points import Point
 from preflight.scripts.watch import Watch

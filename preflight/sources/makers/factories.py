@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from preflight.sources.makers.summaries import Defined, DefinedClass, DefinedFunction, sources_in
-from preflight.sources.work_names import LOADER_CLASSES, OTHER_LOADER
+from preflight.sources.work.work_names import LOADER_CLASSES, OTHER_LOADER
 from preflight.targets.folders import look_for_sources
 
 # How far one function's value is followed through others: `return build(args)`.

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from preflight.sources.makers.returned import ReturnedValues, needs_of, returned_by
-from preflight.sources.work_names import TRAINS
+from preflight.sources.work.work_names import TRAINS
 from preflight.syntax.parsing import UnparsableError, parse
 from preflight.syntax.running import called_in, last_name
 from preflight.values.names import name_of

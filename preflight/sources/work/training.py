@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from preflight.sources.direct_work import DirectWork
-from preflight.sources.work_names import DATA, PREPARES, TRAINS, is_running_name, short_name
+from preflight.sources.work.direct_work import DirectWork
+from preflight.sources.work.work_names import DATA, PREPARES, TRAINS, is_running_name, short_name
 from preflight.syntax.imports.modules import Modules
 from preflight.syntax.running import Ran, expressions, last_name, text_of
 from preflight.syntax.scopes import (

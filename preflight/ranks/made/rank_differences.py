@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any, TypeAlias
 
 from preflight.objects.facts import Definition
-from preflight.ranks.made_facts import OtherItems, RankBatches, RankCount, RankOrder
+from preflight.ranks.made.facts import OtherItems, RankBatches, RankCount, RankOrder
 from preflight.users_code.facts import Frame, Unbuilt
 from preflight.values.wire import from_wire
 

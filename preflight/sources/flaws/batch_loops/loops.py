@@ -7,12 +7,18 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from preflight.sources.flaws.batch_loops.made_by import (
+    PASS_ON,
+    FileNames,
+    made_by,
+    placed,
+    values_of,
+)
+from preflight.sources.flaws.batch_loops.telling import Spans, tells_epoch, untold_epochs
+from preflight.sources.flaws.batch_loops.uses import uses_of
 from preflight.sources.flaws.bodies import Body, is_try
 from preflight.sources.flaws.facts import BatchLoop, Use
-from preflight.sources.flaws.made_by import PASS_ON, FileNames, made_by, placed, values_of
-from preflight.sources.flaws.telling import Spans, tells_epoch, untold_epochs
 from preflight.sources.flaws.tuples import imports_in
-from preflight.sources.flaws.uses import uses_of
 from preflight.syntax.running import last_name
 
 # Exceptions by which a loop copes with a batch of another form.

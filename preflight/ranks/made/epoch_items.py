@@ -21,7 +21,7 @@ from preflight.loaders.wrappers import as_it_comes, real_loader
 from preflight.objects.attributes import classes, own_attributes
 from preflight.objects.paths import type_name
 from preflight.objects.random_state import kept_random_state, seed
-from preflight.ranks.item_names import Names, keys_in, names_of, texts_in
+from preflight.ranks.made.item_names import Names, keys_in, names_of, texts_in
 from preflight.values.own_files import passes_on
 
 SAMPLER_SECONDS, STREAM_SECONDS = 5.0, 3.0

@@ -8,9 +8,9 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping, Sequence
 
-from preflight.ranks.epoch_items import MOST_ITEMS
-from preflight.ranks.made_facts import OtherItems
-from preflight.ranks.rank_differences import SURE, Told, are_split, is_other, is_resampled
+from preflight.ranks.made.epoch_items import MOST_ITEMS
+from preflight.ranks.made.facts import OtherItems
+from preflight.ranks.made.rank_differences import SURE, Told, are_split, is_other, is_resampled
 
 _LEAST = 0.1
 """Part of the items that is missing at least; less may be left out to have even batches."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from preflight.values.ages import format_age, parse_age
+from preflight.settings.ages import format_age, parse_age
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
-from preflight.sources.work_names import (
+from preflight.sources.work.work_names import (
     LOADER_CLASSES,
     LOADERS,
     called_method,

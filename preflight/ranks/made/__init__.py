@@ -1,0 +1,1 @@
+"""Loaders that several ranks really make: what each tells of its epoch, held against the others."""
