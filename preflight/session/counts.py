@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -59,14 +59,14 @@ class Counts:
             self.gave[target].add(kind)
         if type(facts) in kind.sums_up:
             self._summed_up.setdefault(target, {}).setdefault(kind, []).append(facts)
-        self.left.update((kind.word, one) for one in (kind.lacks(facts) if kind.lacks else ()))
+        if kind.lacks is not None:
+            self.left.update((kind.word, one) for one in kind.lacks(facts))
         numbers = kind.counts(facts) if kind.counts is not None else {}
         if numbers and kind.part and kind.target is None:
             self.beside[kind.part].update(numbers)
-        if numbers:
-            before: Mapping[str, int] = self.asked[target] or {}
-            sums = {noun: before.get(noun, 0) + number for noun, number in numbers.items()}
-            self.asked[target] = {**before, **sums}
+        for noun, number in numbers.items():
+            sums = self.asked[target] = self.asked[target] or {}
+            sums[noun] = sums.get(noun, 0) + number
 
     def leave(self, look: Left, kind: Kind | None) -> None:
         """Count what was left out on purpose, and the row whose facts it would have given."""

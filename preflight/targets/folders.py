@@ -85,10 +85,13 @@ def look_around(folder: str, *, whole: bool = False) -> tuple[Target, ...]:
                 entries.add(home)
         sources = sources or ".py" in suffixes
         for row in told_by_suffix():
-            if not suffixes.isdisjoint(row.suffixes):
-                found = [name for name in names if name.lower().endswith(row.suffixes)]
-                paths = [os.path.join(place, name) for name in sorted(found)]
-                others |= dict.fromkeys((row, one) for one in (paths if row.each_file else [top]))
+            if suffixes.isdisjoint(row.suffixes):
+                continue
+            if not row.each_file:
+                others[row, top] = None
+                continue
+            found = sorted(name for name in names if name.lower().endswith(row.suffixes))
+            others |= dict.fromkeys((row, os.path.join(place, name)) for name in found)
     return (
         *shards,
         *(row.made(path) for row, path in others),
