@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 
+from preflight.ledger import store
 from tests.warming import copies, start_copies
 
 ROOT = Path(__file__).parents[1]
@@ -116,8 +117,8 @@ def pytest_xdist_auto_num_workers() -> int:
 
 
 @pytest.fixture(autouse=True, scope="session")
-def _plug_ins_are_looked_for_once() -> Iterator[None]:
-    """Each run asks all installed packages whether they bring checks, which stays as it is."""
+def _what_is_installed_is_looked_at_once() -> Iterator[None]:
+    """Each run asks all packages whether they bring checks, and looks at each file of ours."""
     ask = importlib.metadata.entry_points
 
     @functools.cache
@@ -128,6 +129,7 @@ def _plug_ins_are_looked_for_once() -> Iterator[None]:
         patch.setattr(
             importlib.metadata, "entry_points", lambda **asked: once(tuple(sys.path), **asked)
         )
+        patch.setattr(store, "readers_version", functools.cache(store.readers_version))
         yield
 
 

@@ -21,7 +21,6 @@ from preflight.findings.report import Report
 from preflight.findings.stale import stale
 from preflight.kinds.asked import MistypedError
 from preflight.processes.rank import rank_number
-from preflight.render import renderer
 from preflight.secrets.hiding import Secrets
 from preflight.session import summary
 from preflight.session.coverage import asked_for, covered, is_complete, of_repository
@@ -273,7 +272,7 @@ def _leave_behind(report: Report, job: Job, hide: Secrets, *, told: bool) -> Rep
     report = dataclasses.replace(report, last=name_of(path, job.root))
     try:
         make_state(state)
-        write_whole(path, hide.bytes_of(renderer("json")(report)))
+        write_whole(path, hide.bytes_of(report.to_json()))
     except OSError as error:
         if not told:
             said = f"preflight: the report was not kept: {path}: {error.strerror}\n"
