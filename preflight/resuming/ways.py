@@ -1,4 +1,4 @@
-"""Finds the option by which a script goes on from a checkpoint, among those that it declares."""
+"""Finds the option by which a script goes on from a checkpoint; chooses how it is started again."""
 
 from __future__ import annotations
 
@@ -6,9 +6,15 @@ import argparse
 import re
 import shlex
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
-from preflight.resuming.moments import Moment, ResumeOption
+from preflight.kinds.asked import Asked
+from preflight.resuming.differences import chosen
+from preflight.resuming.facts import SavedState
+from preflight.resuming.moments import Moment, ResumeOption, WrittenDown
+
+NO_OPTION = "it has no option for it; name one by --resume-with"
+"""Why one that ended well is not started again."""
 
 CHECKPOINT = "{checkpoint}"
 """In what is typed for `--resume-with`: the place of the path."""
@@ -80,6 +86,33 @@ def _resumes(one: argparse.Action) -> bool:
         return False
     said = one.help if isinstance(one.help, str) else ""
     return bool(_SURE.search(name)) or bool(_MAYBE.search(name) and _SAID.search(said))
+
+
+class Choice(NamedTuple):
+    """How a script is started again, or why not."""
+
+    typed: str
+    words: list[str] | None
+    why: str = ""
+
+
+def choose(saved: Sequence[SavedState], told: WrittenDown, asked: Asked) -> Choice | None:
+    """Choose what is added to the arguments; None where nothing is to be said of a resume."""
+    saves, way, typed = chosen(told.moments), told.way, asked.options["resume_with"]
+    if not saves:
+        return None if typed is None else Choice(typed, None, "it saved nothing after a step")
+    if any(one.error or one.damage or one.unloadable for one in saved):
+        return None  # which is told already
+    if asked.options["allow_writes"]:
+        return Choice("", None, "what it saves first may be written over, with --allow-writes")
+    if asked.wire.get("ranks", 1) > 1 and not asked.wire["is_one_machine"]:
+        return Choice("", None, "ranks on several machines run the script")
+    words = words_for(saves, way, typed)
+    if words is None and way is not None and way.is_given:
+        return Choice("", None, f"{way.option} is given already")
+    if words == [] and asked.wire.get("ranks", 1) > 1:
+        words = None  # whether it has gone on is seen of each rank by itself
+    return Choice("", words, NO_OPTION)
 
 
 def words_for(
