@@ -1,4 +1,4 @@
-"""Finds the option by which a script goes on from a checkpoint; chooses how it is started again."""
+"""Finds the option by which a script goes on from a checkpoint, among those that it declares."""
 
 from __future__ import annotations
 
@@ -6,15 +6,9 @@ import argparse
 import re
 import shlex
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
-from preflight.kinds.asked import Asked
-from preflight.resuming.differences import chosen
-from preflight.resuming.facts import SavedState
-from preflight.resuming.moments import Moment, ResumeOption, WrittenDown
-
-NO_OPTION = "it has no option for it; name one by --resume-with"
-"""Why one that ended well is not started again."""
+from preflight.resuming.moments import Moment, ResumeWay
 
 CHECKPOINT = "{checkpoint}"
 """In what is typed for `--resume-with`: the place of the path."""
@@ -36,7 +30,7 @@ _OTHER = re.compile(
 
 _LOADS = re.compile(r"load_state|load_checkpoint|load_from|resum|restore", re.IGNORECASE)
 
-AS_STARTED = ResumeOption(option="", takes_path=False)
+AS_STARTED = ResumeWay(option="", takes_path=False)
 """It has no option, and may go on by itself from what lies there."""
 
 
@@ -45,7 +39,7 @@ def may_go_on(texts: Iterable[str]) -> bool:
     return any(map(_LOADS.search, texts))
 
 
-def way_of(actions: Iterable[argparse.Action], given: Sequence[str]) -> ResumeOption | None:
+def way_of(actions: Iterable[argparse.Action], given: Sequence[str]) -> ResumeWay | None:
     """Choose the option; one that takes a path before one that is a switch."""
     found = [one for one in actions if _resumes(one)]
     found.sort(key=lambda one: (one.nargs == 0, not _SURE.search(one.option_strings[0])))
@@ -54,7 +48,7 @@ def way_of(actions: Iterable[argparse.Action], given: Sequence[str]) -> ResumeOp
     one = found[0]
     name = _name(one)
     words = {each.split("=")[0] for each in given}
-    return ResumeOption(
+    return ResumeWay(
         option=name, takes_path=one.nargs != 0, is_given=not words.isdisjoint(one.option_strings)
     )
 
@@ -88,35 +82,8 @@ def _resumes(one: argparse.Action) -> bool:
     return bool(_SURE.search(name)) or bool(_MAYBE.search(name) and _SAID.search(said))
 
 
-class Choice(NamedTuple):
-    """How a script is started again, or why not."""
-
-    typed: str
-    words: list[str] | None
-    why: str = ""
-
-
-def choose(saved: Sequence[SavedState], told: WrittenDown, asked: Asked) -> Choice | None:
-    """Choose what is added to the arguments; None where nothing is to be said of a resume."""
-    saves, way, typed = chosen(told.moments), told.way, asked.options["resume_with"]
-    if not saves:
-        return None if typed is None else Choice(typed, None, "it saved nothing after a step")
-    if any(one.error or one.damage or one.unloadable for one in saved):
-        return None  # which is told already
-    if asked.options["allow_writes"]:
-        return Choice("", None, "what it saves first may be written over, with --allow-writes")
-    if asked.wire.get("ranks", 1) > 1 and not asked.wire["is_one_machine"]:
-        return Choice("", None, "ranks on several machines run the script")
-    words = words_for(saves, way, typed)
-    if words is None and way is not None and way.is_given:
-        return Choice("", None, f"{way.option} is given already")
-    if words == [] and asked.wire.get("ranks", 1) > 1:
-        words = None  # whether it has gone on is seen of each rank by itself
-    return Choice("", words, NO_OPTION)
-
-
 def words_for(
-    saves: Sequence[Moment], way: ResumeOption | None, typed: str | None
+    saves: Sequence[Moment], way: ResumeWay | None, typed: str | None
 ) -> list[str] | None:
     """Write what is added to the script's arguments; None: it has no way to resume."""
     if typed is not None:

@@ -125,7 +125,7 @@ IN_SCRIPTS = (
 AMONG_TORCHS = (
     "preflight.scripts.met.loaders:_Passes.begin",
     "preflight.training.trained:Trained.look",
-    "preflight.scripts.saving.saved_files:SavedFiles.read_back",
+    "preflight.scripts.saving.log:Log.read_back",
 )
 IN_OTHERS = {
     "the loader": ("preflight.loaders.travel:travel", "loader=job:make_loader"),

@@ -12,10 +12,10 @@ from dataclasses import replace
 from preflight.cached_files.read import read_cache
 from preflight.findings.check import Facts
 from preflight.kinds.asked import Asked
+from preflight.resuming.choice import NO_OPTION, Choice, choose
 from preflight.resuming.differences import chosen, differences, later_average
 from preflight.resuming.facts import Resumed, SavedState
 from preflight.resuming.moments import SAVE, STEP, Moment, WrittenDown, read_lines
-from preflight.resuming.ways import NO_OPTION, Choice, choose
 from preflight.scripts.elsewhere import layer_of
 from preflight.scripts.facts import Ended, Rehearsal
 from preflight.scripts.process import start

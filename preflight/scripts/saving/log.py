@@ -2,34 +2,29 @@
 
 from __future__ import annotations
 
+import errno
 import linecache
 import os
 import sys
 import threading
 import time
+import traceback
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
-from preflight.resuming.moments import (
-    SAVE,
-    STEP,
-    Average,
-    Moment,
-    Moved,
-    Owner,
-    ResumeOption,
-    line_of,
-)
+from preflight.resuming.facts import SavedState
+from preflight.resuming.moments import SAVE, STEP, Average, Moment, Moved, Owner, ResumeWay, line_of
 from preflight.resuming.ways import AS_STARTED, may_go_on
 from preflight.scripts.facts import Met
 from preflight.scripts.failing import guarded
 from preflight.scripts.saving.averages import Averages
-from preflight.scripts.saving.saved_files import SavedFiles
 from preflight.scripts.saving.weight_samples import moves_nothing, sample_of, stands_at
 from preflight.scripts.watch import Watch
 from preflight.users_code.facts import Frame
+from preflight.users_code.frames import said_by
+from preflight.values.names import name_of
 
 MOMENTS = "moments.jsonl"
 """In the scratch folder: saves and steps."""
@@ -40,6 +35,18 @@ ALONE, TOGETHER = "alone", "together"
 OF_LIGHTNING = "Trainer.save_checkpoint"
 """Saves all that a resume takes in one file."""
 
+# Errors of a disk that is full: it is ours that was written to, and not the job's.
+_FULL = (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC))
+
+
+class File(NamedTuple):
+    """A file that `torch.save` wrote."""
+
+    writer: str
+    at: Frame | None
+    is_own: bool
+    """Whether the script itself called it: a library knows how to load what it has saved."""
+
 
 class Log:
     """What is saved and stepped in a script's process."""
@@ -47,7 +54,10 @@ class Log:
     def __init__(self, watch: Watch) -> None:
         self.watch = watch
         self.batch: int | None = None
-        self.files = SavedFiles(watch)
+        self.files: dict[str, File] = {}
+        """By their whole path."""
+
+        self._saved: dict[str, tuple[str, Frame | None]] = {}
         self._optimizers: list[tuple[weakref.ref[Any], Frame | None]] = []
         self._schedules: list[weakref.ref[Any]] = []
         self._averages = Averages()
@@ -57,7 +67,7 @@ class Log:
         self._has_kept = False
         self._has_way = False
         self._within = threading.local()
-        watch.on_stop += [self.files.read_back, self._may_go_on]
+        watch.on_stop += [self.read_back, self._may_go_on]
         if watch.layer is not None:
             watch.layer.on_move = self.moved
             for one in watch.options.get("saves", ()):
@@ -84,14 +94,9 @@ class Log:
         if not self._is_noted:
             self._is_noted = True
             self._keep_all()
+            owners, seen = self._owners(), self._look()
             self._write(
-                Moment(
-                    what=STEP,
-                    steps=self._steps,
-                    batch=self.batch,
-                    owners=self._owners(),
-                    averages=self._look(),
-                )
+                Moment(what=STEP, steps=self._steps, batch=self.batch, owners=owners, averages=seen)
             )
         elif self._steps == 1 or self._averages.is_open:
             self._look()
@@ -152,7 +157,8 @@ class Log:
     def saved(self, path: str, writer: str, state: object) -> None:
         """Note a save that was made."""
         at = self.watch.place()
-        own, name = self.files.named(path)
+        own = self.real(path) if path else ""
+        name = name_of(own, self.watch.root) if own else ""
         self.watch.met(Met(what="save", at=at, name=name))
         counts, holds = stands_at(state)
         moment = Moment(
@@ -175,16 +181,25 @@ class Log:
             if self.watch.layer is not None:
                 self.watch.layer.keep(own)
         if own and self.watch.is_here:
-            self.files.saved(own, writer, at)
+            self._saved[own] = (writer, at)
+            self._tell(own, writer, at)
         # What says nothing, as a sample, may come before the checkpoint.
         is_one = moment.tells or not self.watch.options.get("saves_tell")
         if self.watch.options.get("resuming") == ALONE and self._steps and is_one:
             self.watch.stop("it has gone on, and has saved again")
 
+    def _tell(self, path: str, writer: str, at: Frame | None) -> None:
+        name = name_of(path, self.watch.root)
+        self.watch.gave(SavedState(name=name, writer=writer, at=at), key=f"saved {name}")
+
     def moved(self, source: str, target: str) -> None:
         """Follow what was saved to where it is moved, as who writes in two steps does."""
-        if self.files.moved(source, target):
+        if source in self.files:
+            self.files[target] = self.files.pop(source)
+        if source in self._saved and self.watch.is_here:
             self._write(Moved(source=source, target=target))
+            writer, at = self._saved[target] = self._saved.pop(source)
+            self._tell(target, writer, at)
 
     def read(self, path: str) -> None:
         """Tell that something is read of what the first run has saved."""
@@ -196,13 +211,54 @@ class Log:
             layer.on_read = None
             self.watch.met(Met(what="load"))
 
-    def _write(self, one: Moment | Moved | ResumeOption) -> None:
+    def failed(self, path: str, writer: str, error: Exception) -> None:
+        """Tell what was raised by a save."""
+        if isinstance(error, OSError) and error.errno in _FULL and self.watch.layer is not None:
+            self.watch.shortened("a save that the folder for temporary files had no room for")
+            error.of_preflight = True  # type: ignore[attr-defined]
+            return
+        name = name_of(self.real(path), self.watch.root) if path else ""
+        inner = self.watch.own.frames(traceback.extract_tb(error.__traceback__))
+        told = SavedState(
+            name=name,
+            writer=writer,
+            at=self.watch.place(),
+            error=said_by(error),
+            raised=inner[-1] if inner else None,
+        )
+        self.watch.gave(told, key=f"failed {name} {told.at}")
+        if self.watch.wants("SavedState"):
+            self.watch.blamed[id(error)] = "script-save"
+
+    def real(self, path: str) -> str:
+        """Give the path that the script has named, as a whole one."""
+        own = None if self.watch.layer is None else self.watch.layer.own(path)
+        return own or os.path.abspath(path)
+
+    def read_back(self) -> None:
+        """Load what `torch.save` has written and is still there: its bytes are not needed."""
+        if not self.watch.wants("SavedState") or not self.watch.is_here:
+            return
+        for path, (writer, at, is_own) in self.files.items():
+            if not os.path.isfile(path):
+                continue
+            refused, unloadable = _loaded(path)
+            name = name_of(path, self.watch.root)
+            told = SavedState(
+                name=name,
+                writer=writer,
+                at=at,
+                refused=refused if is_own else "",
+                unloadable=unloadable,
+            )
+            self.watch.gave(told, key=f"saved {name}")
+
+    def _write(self, one: Moment | Moved | ResumeWay) -> None:
         if self.watch.is_here:
-            path = os.path.join(self.watch.scratch, MOMENTS)
-            with open(path, "a", encoding="utf-8") as file:
+            with open(os.path.join(self.watch.scratch, MOMENTS), "a", encoding="utf-8") as file:
                 file.write(line_of(one))
 
-    def way(self, way: ResumeOption) -> None:
+    def way(self, way: ResumeWay) -> None:
         """Note how the script resumes."""
         self._has_way = True
         self._write(way)
@@ -216,11 +272,26 @@ class Log:
             self._write(AS_STARTED)
 
 
+def _loaded(path: str) -> tuple[str, str]:
+    """Say what `torch.load` refuses by itself, and what it cannot load at all."""
+    import torch
+
+    try:
+        torch.load(path, map_location="meta")
+    except Exception as error:  # noqa: BLE001  the user's classes are made
+        refused = said_by(error)
+    else:
+        return "", ""
+    try:
+        torch.load(path, map_location="meta", weights_only=False)
+    except Exception as error:  # noqa: BLE001  the user's classes are made
+        return refused, said_by(error)
+    return refused, ""
+
+
 _logs: dict[int, Log] = {}
 
 
 def log_of(watch: Watch) -> Log:
     """Give the one log of a process."""
-    if id(watch) not in _logs:
-        _logs[id(watch)] = Log(watch)
-    return _logs[id(watch)]
+    return _logs.get(id(watch)) or _logs.setdefault(id(watch), Log(watch))

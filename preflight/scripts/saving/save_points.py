@@ -10,7 +10,7 @@ from typing import Any
 
 from preflight.resuming.ways import as_action, way_of
 from preflight.scripts.points import Point
-from preflight.scripts.saving.log import OF_LIGHTNING, log_of
+from preflight.scripts.saving.log import OF_LIGHTNING, File, log_of
 from preflight.scripts.saving.weight_samples import mark_of
 from preflight.scripts.watch import Watch
 
@@ -49,12 +49,12 @@ def _saver(
                 except Exception as error:
                     _as_named(error, watch)
                     if outermost:
-                        log.files.failed(path, writer, error)
+                        log.failed(path, writer, error)
                     raise
                 path = path or path_of(args, named, given)
                 if writer == "torch.save" and path:
                     is_own = outermost and watch.is_own(watch.caller())
-                    log.files.wrote(path, writer, is_own=is_own)
+                    log.files[log.real(path)] = File(writer, watch.place(), is_own)
                 if outermost and (path or writer != "torch.save"):
                     log.saved(path, writer, _given(state, args, named))
                 return given
