@@ -6,10 +6,12 @@ from collections.abc import Iterator
 
 from preflight.facts import NEARLY_ALL, World, WorldFacts
 from preflight.finding import Location, Row
-from preflight.values.names import counted, first_of
+from preflight.values.names import counted, first_of, shown
 
 _RANKS = 8
 """Ranks that are told one by one."""
+
+_ALL_THERE = "All entries are there, so that none is written now."
 
 
 def place(facts: WorldFacts) -> Location:
@@ -83,6 +85,32 @@ def spread(world: World, facts: WorldFacts) -> str:
     if world.fewest == world.most:
         return items(world.most, facts)
     return f"{world.fewest:,} to {items(world.most, facts)}"
+
+
+def lost_why(facts: WorldFacts) -> str:
+    """Say what becomes of items that no rank has."""
+    if facts.missing == 0:
+        return _ALL_THERE
+    if writes(facts):
+        return "What no rank has is never cached, and training waits for it, or leaves it out."
+    return "What no rank has is never trained on, without a word."
+
+
+def writers_why(facts: WorldFacts) -> str:
+    """Say what becomes of an entry that several ranks write."""
+    if facts.missing == 0:
+        return _ALL_THERE
+    if facts.atomic:
+        return "Each writes under another name and renames, so that this is only work done twice."
+    if facts.tried_writer:
+        return (
+            f"{shown(facts.tried_writer)} was called by several processes at once, and each read "
+            "was whole, so that this is only work done twice."
+        )
+    return (
+        "open(path, 'wb') cuts off what another rank has just written: readers meet an empty file, "
+        "or half of one, which stays so when the launcher ends the others."
+    )
 
 
 def rows_of(facts: WorldFacts) -> Iterator[Row]:

@@ -25,8 +25,7 @@ from preflight.finding import Finding, Location, Scope, Severity
 from preflight.job import Job
 from preflight.values.names import counted, shown
 
-THIS_MACHINE = Location(name="this machine")
-ELSEWHERE = "Not the machine it will run on? preflight run --elsewhere"
+from ._this_machine import ELSEWHERE, THIS_MACHINE
 
 
 def _does_not_apply(facts: HostFacts, job: Job) -> str | None:

@@ -25,7 +25,8 @@ from preflight.job import Job
 from preflight.sizes import format_size
 from preflight.values.names import counted, shown
 
-ELSEWHERE = "Not the machine it will run on? preflight run --elsewhere"
+from ._this_machine import ELSEWHERE, THIS_MACHINE
+
 _MOST_NAMED = 4
 
 
@@ -63,7 +64,7 @@ def gpu_memory(facts: HostFacts, job: Job) -> Iterator[Finding]:
         yield gpu_memory.found(
             f"the job needs {format_size(needed)} of GPU memory; this machine has no GPU that "
             "can be used",
-            at=Location(file=file, line=line) if file else Location(name="this machine"),
+            at=Location(file=file, line=line) if file else THIS_MACHINE,
             why="The job would stop at its first tensor, or train on the CPU.",
             fix="Start the job on a machine with GPUs.",
             workaround=ELSEWHERE,

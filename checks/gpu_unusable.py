@@ -24,6 +24,8 @@ from preflight.finding import Finding, Location, Scope, Severity
 from preflight.job import Job
 from preflight.values.names import shown
 
+from ._this_machine import ELSEWHERE
+
 
 def _another_reason(facts: Unbuilt, job: Job) -> str | None:
     if facts.lacks is None or facts.lacks.kind != "gpu":
@@ -58,6 +60,6 @@ def gpu_unusable(facts: Unbuilt, job: Job) -> Iterator[Finding]:
         also=tuple(Location(file=one.file, line=one.line) for one in outer if one is not None),
         why=f"{line} stops the job on this machine, and what it makes was not judged.",
         fix="Run the job where there are GPUs, with a PyTorch that is built for them.",
-        workaround="Not the machine it will run on? preflight run --elsewhere",
+        workaround=ELSEWHERE,
         about=facts.step,
     )

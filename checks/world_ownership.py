@@ -36,7 +36,7 @@ from preflight.check import Foreign, check
 from preflight.facts import WorldFacts
 from preflight.finding import Finding, Severity
 from preflight.job import Job
-from preflight.values.names import counted, first_of, shown
+from preflight.values.names import counted, first_of
 
 from ._owners import (
     doubled,
@@ -44,12 +44,14 @@ from ._owners import (
     items,
     left,
     lost,
+    lost_why,
     place,
     rows_of,
     size,
     split_of,
     spread,
     world_of,
+    writers_why,
     writes,
 )
 
@@ -96,7 +98,7 @@ def _other_list(facts: WorldFacts) -> Finding:
         rows=tuple(rows_of(facts)),
         severity=None if facts.missing != 0 else Severity.NOTE,
         why=f"{split_of(facts)} gave other items in fresh interpreters of other hash seeds. "
-        f"{_lost_why(facts)}",
+        f"{lost_why(facts)}",
         fix="Sort the list before it is divided, and draw at random with one seed for all ranks.",
         evidence=_evidence(facts),
     )
@@ -112,7 +114,7 @@ def _no_owner(facts: WorldFacts) -> Finding:
         about="nobody",
         severity=None if facts.missing != 0 else Severity.NOTE,
         rows=tuple(rows_of(facts)),
-        why=f"They are divided by {split_of(facts)}. {_lost_why(facts)}",
+        why=f"They are divided by {split_of(facts)}. {lost_why(facts)}",
         fix="Divide once: each of these splits takes a part of what the other one left."
         if stacked
         else "Divide so that the parts of all ranks together are the whole.",
@@ -132,14 +134,6 @@ def _kept_by_nobody(facts: WorldFacts) -> Finding:
         fix="Divide once: split_dataset_by_node alone, on all shards.",
         evidence=_evidence(facts),
     )
-
-
-def _lost_why(facts: WorldFacts) -> str:
-    if facts.missing == 0:
-        return "All entries are there, so that none is written now."
-    if writes(facts):
-        return "What no rank has is never cached, and training waits for it, or leaves it out."
-    return "What no rank has is never trained on, without a word."
 
 
 def _several_owners(facts: WorldFacts) -> Finding:
@@ -166,7 +160,7 @@ def _several_owners(facts: WorldFacts) -> Finding:
         about="several",
         severity=_of_writers(facts),
         rows=tuple(rows_of(facts)),
-        why=f"They are divided by {split_of(facts)}. {_writers_why(facts)}",
+        why=f"They are divided by {split_of(facts)}. {writers_why(facts)}",
         fix="Give each to one rank; or write under a name of each rank's own and rename "
         "(os.replace), and say atomic = true.",
         evidence=_evidence(facts),
@@ -178,22 +172,6 @@ def _of_writers(facts: WorldFacts) -> Severity | None:
     return Severity.NOTE if is_safe else None
 
 
-def _writers_why(facts: WorldFacts) -> str:
-    if facts.missing == 0:
-        return "All entries are there, so that none is written now."
-    if facts.atomic:
-        return "Each writes under another name and renames, so that this is only work done twice."
-    if facts.tried_writer:
-        return (
-            f"{shown(facts.tried_writer)} was called by several processes at once, and each read "
-            "was whole, so that this is only work done twice."
-        )
-    return (
-        "open(path, 'wb') cuts off what another rank has just written: readers meet an empty file, "
-        "or half of one, which stays so when the launcher ends the others."
-    )
-
-
 def _shared_entries(facts: WorldFacts) -> Finding:
     first, second = facts.shared_names[0]
     many = counted(facts.entries_shared, "entry", "entries")
@@ -201,7 +179,7 @@ def _shared_entries(facts: WorldFacts) -> Finding:
         why = "They are made of equal captions. Where the job takes repeated captions out before "
         why += "it divides them, each has one writer; nobody can know that here."
     else:
-        why = f"Two samples lead to one entry. {_writers_why(facts)}"
+        why = f"Two samples lead to one entry. {writers_why(facts)}"
     return world_ownership.found(
         f"{many} may be written by several ranks of {facts.ranks:,}: {first} and {second} have one",
         at=place(facts),

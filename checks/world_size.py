@@ -47,8 +47,8 @@ from ._launched import (
     of_torchrun,
     of_trainer,
 )
+from ._this_machine import ELSEWHERE
 
-ELSEWHERE = "Not the machine it will run on? preflight run --elsewhere"
 NOT_ACCELERATE = "The job is not started with accelerate? preflight run --ignore world-size"
 _STARTED = "in a process that a launcher has started, all is decided"
 

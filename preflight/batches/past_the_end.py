@@ -19,8 +19,6 @@ from preflight.values.exit_status import ending
 from preflight.values.names import first_of
 from preflight.values.wire import from_wire
 
-_POLL = 0.02
-
 # Of a pass, by default, and what part of its budget is spent on it.
 _SECONDS, PART = 60.0, 0.25
 
@@ -155,24 +153,14 @@ class _Watch:
 
     def run(self) -> None:
         """Listen until all is said, or nothing more is to be had."""
-        while True:
-            said = self.anew.hear()
-            if said is not None:
-                if "further" in said:
-                    return
+        for said in self.anew.listen(self.wanted.alive):
+            if said is not None and "further" not in said:
                 self._silence.broken()
                 self._take(said)
-                continue
-            self.wanted.alive()
-            if self.anew.poll() is not None:
-                self.anew.drain()
-                if not self.anew.lines:
-                    status = self.anew.status or 0
-                    self._end("died", exit_status=status, error=ending(status))
-                    return
-            elif self._is_late():
+            elif said is not None or self._is_late():
                 return
-            time.sleep(_POLL)
+        status = self.anew.status or 0
+        self._end("died", exit_status=status, error=ending(status))
 
     def _take(self, said: Mapping[str, Any]) -> None:
         match said:

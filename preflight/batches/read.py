@@ -18,8 +18,6 @@ from preflight.users_code.fresh.silence import Silence
 from preflight.values.exit_status import ending
 from preflight.values.wire import from_wire, to_wire
 
-_POLL = 0.02
-
 # How long an exception of a worker that died may take to be printed, in seconds.
 _SETTLES = 0.1
 
@@ -121,23 +119,20 @@ class _Watch:
 
     def run(self, wanted: list[str]) -> dict[str, FirstBatches]:
         """Listen until all is said, or nothing more is to be had."""
-        while not (self.futile or self._found.keys() >= {*wanted}):
-            said = self.anew.hear()
-            if said is not None and "done" in said:
-                break
-            if said is not None:
-                self._silence.broken()
-                self._take(said)
-                continue
-            self.watching.alive()
-            if self.anew.poll() is not None:
-                self.anew.drain()
-                if not self.anew.lines:
-                    self._died()
+        for said in self.anew.listen(self.watching.alive):
+            if said is None:
+                if self._is_late():
                     return self._found
-            elif self._is_late():
-                return self._found
-            time.sleep(_POLL)
+                continue
+            if "done" in said:
+                break
+            self._silence.broken()
+            self._take(said)
+            if self.futile or self._found.keys() >= {*wanted}:
+                break
+        else:
+            self._died()
+            return self._found
         if not self._found.keys() >= {*wanted}:
             self.futile = self.futile or "the code did not give it a second time"
         return self._found

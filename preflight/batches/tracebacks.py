@@ -13,12 +13,12 @@ from preflight.batches.facts import Standing, Traceback
 from preflight.findings.our_failures import ElsewhereError
 from preflight.users_code.facts import Frame
 from preflight.users_code.frames import text_of, user_frames
+from preflight.users_code.written_stacks import threads_of
 from preflight.values.names import name_of
 from preflight.values.own_files import HOME, is_of_ours
 
 _BEGIN = "Traceback (most recent call last):"
 _CALL = re.compile(r'\s+File "(?P<file>.+)", line (?P<line>\d{1,9}),? in (?P<name>.+)')
-_THREAD = re.compile(r"(?:Current thread|Thread) 0x[0-9a-fA-F]+ ")
 
 # What Python writes between two exceptions of which one was raised while the other was handled.
 _CHAIN = ("During handling of the above", "The above exception was")
@@ -78,7 +78,7 @@ def _one(lines: list[str], place: int) -> Printed | None:
     for number, line in enumerate(lines[place + 1 :], place + 1):
         call = _CALL.fullmatch(line)
         if call is not None:
-            calls.append(_summary(call))
+            calls.append(traceback.FrameSummary(call["file"], int(call["line"]), call["name"]))
         elif line and not line.startswith(" "):
             title = lines[place - 1].strip() if place else ""
             error = "\n".join([line, *_rest(lines[number + 1 :])])
@@ -92,10 +92,6 @@ def _rest(lines: Iterable[str]) -> Iterator[str]:
         if not line.startswith("  ") or _CALL.fullmatch(line):
             return
         yield line
-
-
-def _summary(call: re.Match[str]) -> traceback.FrameSummary:
-    return traceback.FrameSummary(call["file"], int(call["line"]), call["name"])
 
 
 def told(one: Printed, root: str) -> Traceback:
@@ -112,14 +108,8 @@ def told(one: Printed, root: str) -> Traceback:
 
 def standing(process: str, text: str, root: str) -> Standing:
     """Say where a process stands, by faulthandler's stacks: the main thread's is the last."""
-    calls: list[traceback.FrameSummary] = []
-    for line in text.splitlines():
-        if _THREAD.match(line):
-            calls.clear()
-        call = _CALL.fullmatch(line)
-        if call is not None:
-            calls.append(_summary(call))
-    calls = calls[:_MOST_LINES][::-1]
+    (*_, main) = [[], *threads_of(text)]
+    calls = [traceback.FrameSummary(*one) for one in reversed(main[:_MOST_LINES])]
     return Standing(
         process=process,
         lines=tuple(_frame(one, root) for one in calls),

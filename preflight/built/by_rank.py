@@ -41,8 +41,6 @@ _KINDS: Mapping[str, Any] = {
 CAN_COPY = sys.platform == "linux"
 """Whether processes are copies of one that has imported torch; else each is a fresh one."""
 
-_POLL = 0.01
-
 # Of processes as they are, and of the one that has another.
 _SEEDS = ("2", "1")
 
@@ -117,20 +115,12 @@ class ByRank:
 
     def _heard(self, process: anew.Anew) -> Mapping[str, Any]:
         """Wait for the last word of a process, or say why there is none."""
-        while True:
-            said = process.hear()
+        for said in process.listen(self._asked.alive):
             if said is not None and "alive" not in said:
                 return said
-            if said is None:
-                self._asked.alive()
-                if process.poll() is not None:
-                    process.drain()
-                    if not process.lines:
-                        how = ending(process.status or 0)
-                        return {"lost": f"the process that has ranks make it {how}"}
-                time.sleep(_POLL)
             if self._until is not None and time.monotonic() > self._until:
                 return {"reason": NO_TIME}
+        return {"lost": f"the process that has ranks make it {ending(process.status or 0)}"}
 
 
 # --- in the process that starts the others --------------------------------------------------------

@@ -55,11 +55,10 @@ class StageCounts(_Sent):
 
     def page(self) -> Page | None:
         """Give the page of this process; None where it cannot have one."""
-        folder, stages, bases = self.given
-        key = (folder, os.getpid())
+        key = (self.given[0], os.getpid())
         if key not in _PAGES:
             try:
-                _PAGES[key] = Page(folder, stages, bases)
+                _PAGES[key] = Page(*self.given)
             except (OSError, ValueError):  # no room is left: nothing is counted
                 _PAGES[key] = None
         return _PAGES[key]
@@ -88,24 +87,17 @@ class Page:
         kind = type(error)
         caught, inner = places_of(error, self._bases)
         key = (stage, by, kind, caught, inner[:2], goes_on)
-        message = _text(error)
+        message = text_of(error)
         if key not in self._known:
             if len(self._known) >= MOST:
                 return
             slot = 2 * self._stages + 2 * len(self._known)
             self._known[key] = (slot, message)
             home = "" if kind.__module__ in ("builtins", "__main__") else f"{kind.__module__}."
-            said = {
-                "stage": stage,
-                "by": by,
-                "caught": caught,
-                "error": f"{home}{kind.__qualname__}" + (f": {message}" if message else ""),
-                "file": inner[0],
-                "line": inner[1],
-                "function": inner[2],
-                "goes_on": goes_on,
-                "slot": slot,
-            }
+            text = f"{home}{kind.__qualname__}" + (f": {message}" if message else "")
+            said: dict[str, Any] = {"stage": stage, "by": by, "caught": caught, "error": text}
+            said |= {"file": inner[0], "line": inner[1], "function": inner[2]}
+            said |= {"goes_on": goes_on, "slot": slot}
             with open(f"{self._path}.reasons", "a", encoding="utf-8") as file:
                 file.write(json.dumps(said) + "\n")
         slot, first = self._known[key]
@@ -114,7 +106,8 @@ class Page:
             self.slots[slot + 1] += 1
 
 
-def _text(error: BaseException) -> str:
+def text_of(error: BaseException) -> str:
+    """Give the first line of what an error says."""
     try:
         return str(error).strip().partition("\n")[0][:_LONGEST]
     except Exception:  # noqa: BLE001  whatever the user's __str__ raises
@@ -180,7 +173,7 @@ class Handler(_Sent):
     def __call__(self, error: BaseException, *more: Any, **named: Any) -> Any:
         """Handle an error."""
         handler = self.handler
-        name = getattr(handler, "__name__", "") if type(handler) is type(_text) else ""
+        name = getattr(handler, "__name__", "") if type(handler) is type(text_of) else ""
         is_known = name in _WAITING and handler.__module__ == "webdataset.handlers"
         if is_known and (not self.tally.waits or os.path.exists(self.tally.waits)):
             goes_on: Any = _WAITING[name]
@@ -245,11 +238,11 @@ class Swallows(_Sent):
             # Below a relative entry of sys.path, Python 3.10 says /job/./train.py.
             key = (os.path.abspath(code.co_filename), code.co_firstlineno, code.co_name)
             known = self._known[id(code)] = (code, self.functions.get(key))
-        page = None if known[1] is None else self.tally.page()
-        if page is None or known[1] is None:
+        stage = known[1]
+        if stage is None or (page := self.tally.page()) is None:
             return None
         frame.f_trace_lines = False
-        return _Segment(page, known[1], self.drops, counts=known[1] in self.yielding).take
+        return _Segment(page, stage, self.drops, counts=stage in self.yielding).take
 
 
 class _Segment:
@@ -263,34 +256,33 @@ class _Segment:
         self._pending: BaseException | None = None
 
     def take(self, frame: FrameType, event: str, arg: Any) -> Callable[..., Any]:
-        if event == "exception":
-            if not self._drops or _is_in(self._drops, frame.f_lineno, type(arg[1])):
-                self._raised(arg[1])
+        if event == "exception" and _is_told(self._drops, frame.f_lineno, type(arg[1])):
+            self._raised(arg[1])
         elif event == "return" and (self._counts or self._pending is not None):
             left = left_by(frame)
-            if self._pending is not None and left.startswith(("RETURN_", "YIELD_")):
+            if left.startswith(("RETURN_", "YIELD_")):
                 self._note()
             if self._counts and left.startswith("YIELD_"):
                 self._page.slots[self._stage] += 1
         return self.take
 
     def _raised(self, error: object) -> None:
-        ends = isinstance(error, (StopIteration, StopAsyncIteration))
-        if ends or error is self._pending or not isinstance(error, Exception):
+        is_end = isinstance(error, (StopIteration, StopAsyncIteration))
+        if is_end or error is self._pending or not isinstance(error, Exception):
             return
-        if self._pending is not None and error.__context__ is not self._pending:
+        if error.__context__ is not self._pending:
             self._note()
         self._pending = error
 
     def _note(self) -> None:
-        assert self._pending is not None  # noqa: S101  for the type checker
-        self._page.swallowed(self._stage, "own", self._pending, goes_on=True)
+        if self._pending is not None:
+            self._page.swallowed(self._stage, "own", self._pending, goes_on=True)
         self._pending = None
 
 
-def _is_in(drops: Any, line: int, kind: type) -> bool:
+def _is_told(drops: Any, line: int, kind: type) -> bool:
     names = {one.__name__ for one in kind.__mro__}
-    return any(first <= line <= last and names.isdisjoint(but) for first, last, but in drops)
+    return not drops or any(a <= line <= b and names.isdisjoint(but) for a, b, but in drops)
 
 
 def left_by(frame: FrameType) -> str:

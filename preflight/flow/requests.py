@@ -16,8 +16,8 @@ from collections.abc import Callable, Iterable, Mapping
 from types import CodeType, FrameType
 from typing import Any
 
-from preflight.flow.counting import left_by, places_of
-from preflight.flow.marks import (
+from preflight.flow.counting import left_by, places_of, text_of
+from preflight.flow.told_apart import (
     SMALL,
     asked_for,
     differ,
@@ -25,7 +25,6 @@ from preflight.flow.marks import (
     is_made_of,
     lost_of,
     number_of,
-    text_of,
     values_of,
 )
 from preflight.objects.attributes import own_attributes

@@ -57,9 +57,7 @@ class Layer:
     def _removed_before(self) -> set[str]:
         """Name what a process before this one has removed."""
         try:
-            with on_disk.open_file(
-                self._removed, encoding="utf-8", errors="surrogateescape"
-            ) as file:
+            with on_disk.open_file(self._removed, encoding="utf-8") as file:
                 return {json.loads(line) for line in file}
         except FileNotFoundError:
             return set()
@@ -114,11 +112,9 @@ class Layer:
         above = self.above(own)
         if on_disk.exists(above) or self._is_hidden(own):
             return like(path, above)
-        if os.path.isabs(os.fsdecode(path)) and not on_disk.is_below(
-            os.fsdecode(path), self._files
-        ):
-            return path
-        return like(path, own)
+        named = os.fsdecode(path)
+        is_whole = os.path.isabs(named) and not on_disk.is_below(named, self._files)
+        return path if is_whole else like(path, own)
 
     def opening(self, path: AnyPath) -> AnyPath:
         """Give the path at which a file is to be opened and read."""
@@ -183,13 +179,8 @@ class Layer:
         """
         above = self.above(own)
         names = dict.fromkeys(on_disk.listdir(above)) if on_disk.is_folder(above) else {}
-        if not self._is_hidden(own) and (on_disk.is_folder(own) or not names):
-            under = (
-                on_disk.listdir(own)
-                if on_disk.is_folder(own) or not on_disk.is_folder(above)
-                else []
-            )
-            for name in under:
+        if not self._is_hidden(own) and (on_disk.is_folder(own) or not on_disk.is_folder(above)):
+            for name in on_disk.listdir(own):
                 if os.path.join(own, name) not in self._hidden:
                     names.setdefault(name)
         return list(names)

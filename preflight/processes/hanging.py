@@ -13,14 +13,13 @@ import re
 import signal
 from dataclasses import dataclass, field
 
+from preflight.users_code.written_stacks import Call, begins_stack, call_of
 from preflight.values.names import name_of
 
 # How long before the end of the wait, in seconds, and at most which share of it.
 _BEFORE, _SHARE = 1.0, 0.25
 
-_LINE = re.compile(rb'  File "(?P<file>.+)", line (?P<line>\d{1,9}) in (?P<name>.+)')
-_BEGINS = re.compile(rb"Timeout \(\d+:\d\d:\d\d")
-_THREAD = re.compile(rb"(?:(?:Current thread|Thread) 0x[0-9a-f]+|Stack) ")
+_BEGINS = re.compile(r"Timeout \(\d+:\d\d:\d\d")
 _MOST = 500
 
 _TORN = frozenset(
@@ -51,20 +50,20 @@ def leave() -> None:
 class Stack:
     """The stack of the main thread, which is written as the last one, or of one that crashed."""
 
-    lines: list[tuple[str, int, str]] = field(default_factory=list)
+    lines: list[Call] = field(default_factory=list)
     """Of each call its file, line and function, the innermost first."""
 
     begun: bool = False
 
     def hear(self, line: bytes) -> None:
         """Take in a line of it; whatever else it is, is passed over."""
-        self.begun = self.begun or _BEGINS.match(line) is not None
-        if _THREAD.match(line):
+        text = line.decode(errors="replace")
+        self.begun = self.begun or _BEGINS.match(text) is not None
+        if begins_stack(text):
             self.lines.clear()
-        call = _LINE.fullmatch(line)
+        call = call_of(text)
         if call is not None and len(self.lines) < _MOST:
-            file, number, name = (part.decode(errors="replace") for part in call.groups())
-            self.lines.append((file, int(number), name))
+            self.lines.append(call)
 
     def was_torn(self, status: int | None) -> bool:
         """Whether a process that ended so may have died of writing it."""

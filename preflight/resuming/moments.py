@@ -105,7 +105,7 @@ class Moved:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ResumeOption:
+class ResumeWay:
     """An option of the script's own by which it goes on from a checkpoint."""
 
     option: str
@@ -114,9 +114,9 @@ class ResumeOption:
     """Whether the script was given it already."""
 
 
-Line: TypeAlias = Moment | Moved | ResumeOption
+Line: TypeAlias = Moment | Moved | ResumeWay
 
-_KINDS: Mapping[str, type[Line]] = {one.__name__: one for one in (Moment, Moved, ResumeOption)}
+_KINDS: Mapping[str, type[Line]] = {one.__name__: one for one in (Moment, Moved, ResumeWay)}
 
 
 def line_of(one: Line) -> str:
@@ -130,7 +130,7 @@ class WrittenDown(NamedTuple):
     moments: tuple[Moment, ...]
     """With the names that files have at the end."""
 
-    way: ResumeOption | None
+    way: ResumeWay | None
 
 
 def read_lines(path: str) -> WrittenDown:
@@ -138,7 +138,7 @@ def read_lines(path: str) -> WrittenDown:
     moments: list[Moment] = []
     way = None
     for one in _lines(path):
-        if isinstance(one, ResumeOption):
+        if isinstance(one, ResumeWay):
             way = one if way is None or one.is_given else way
         elif isinstance(one, Moved):
             moments = [

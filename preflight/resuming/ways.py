@@ -8,7 +8,7 @@ import shlex
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from preflight.resuming.moments import Moment, ResumeOption
+from preflight.resuming.moments import Moment, ResumeWay
 
 CHECKPOINT = "{checkpoint}"
 """In what is typed for `--resume-with`: the place of the path."""
@@ -30,7 +30,7 @@ _OTHER = re.compile(
 
 _LOADS = re.compile(r"load_state|load_checkpoint|load_from|resum|restore", re.IGNORECASE)
 
-AS_STARTED = ResumeOption(option="", takes_path=False)
+AS_STARTED = ResumeWay(option="", takes_path=False)
 """It has no option, and may go on by itself from what lies there."""
 
 
@@ -39,7 +39,7 @@ def may_go_on(texts: Iterable[str]) -> bool:
     return any(map(_LOADS.search, texts))
 
 
-def way_of(actions: Iterable[argparse.Action], given: Sequence[str]) -> ResumeOption | None:
+def way_of(actions: Iterable[argparse.Action], given: Sequence[str]) -> ResumeWay | None:
     """Choose the option; one that takes a path before one that is a switch."""
     found = [one for one in actions if _resumes(one)]
     found.sort(key=lambda one: (one.nargs == 0, not _SURE.search(one.option_strings[0])))
@@ -48,7 +48,7 @@ def way_of(actions: Iterable[argparse.Action], given: Sequence[str]) -> ResumeOp
     one = found[0]
     name = _name(one)
     words = {each.split("=")[0] for each in given}
-    return ResumeOption(
+    return ResumeWay(
         option=name, takes_path=one.nargs != 0, is_given=not words.isdisjoint(one.option_strings)
     )
 
@@ -83,7 +83,7 @@ def _resumes(one: argparse.Action) -> bool:
 
 
 def words_for(
-    saves: Sequence[Moment], way: ResumeOption | None, typed: str | None
+    saves: Sequence[Moment], way: ResumeWay | None, typed: str | None
 ) -> list[str] | None:
     """Write what is added to the script's arguments; None: it has no way to resume."""
     if typed is not None:

@@ -41,7 +41,7 @@ def stand_in(watch: Watch, around: contextlib.ExitStack) -> None:
     watch.stood_in = True
 
     def tell() -> None:
-        frames = watch.own_frames(stood_in.frames) if stood_in.frames is not None else ()
+        frames = watch.own.frames(stood_in.frames) if stood_in.frames is not None else ()
         if frames:
             watch.tell(on_cpu=to_brief(frames[-1]))
 

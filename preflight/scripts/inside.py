@@ -175,7 +175,7 @@ _MOST_LINKS = 10
 
 def _says_so_itself(error: BaseException, watch: Watch) -> bool:
     """Whether the script has a line for it: an exit, a `raise`, an `assert`."""
-    own = watch.own_frames(traceback.extract_tb(error.__traceback__))[-1:]
+    own = watch.own.frames(traceback.extract_tb(error.__traceback__))[-1:]
     is_exit = isinstance(error, (SystemExit, AssertionError))
     return is_exit or any(one.text.startswith("raise") for one in own)
 
@@ -208,14 +208,14 @@ def raised(error: BaseException, watch: Watch, *, thread: str = "") -> Raised:
 
     if isinstance(error, NameTakenError):
         return Raised(error=str(error), lacks=Lack(kind="name", name=error.name))
-    frames = watch.own_frames(traceback.extract_tb(error.__traceback__))
+    frames = watch.own.frames(traceback.extract_tb(error.__traceback__))
     file = error.filename if isinstance(error, SyntaxError) else None
     if isinstance(error, SyntaxError) and file and watch.own.has(file):
         frames = (*frames, watch.own.frame(file, error.lineno or 1, "<module>"))
     said, of_worker = in_worker(error)
     return Raised(
         error=hidden_of(said or said_by(error), error),
-        frames=(*hidden_lines(frames, error), *watch.own_frames(of_worker)),
+        frames=(*hidden_lines(frames, error), *watch.own.frames(of_worker)),
         while_at=watch.while_at,
         thread=thread,
         lacks=lacking(error, (watch.root, os.getcwd(), watch.folder))

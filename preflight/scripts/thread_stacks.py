@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import faulthandler
 import os
-import re
 import signal
 import sys
 import time
@@ -13,6 +12,7 @@ from collections.abc import Iterable, Iterator
 
 from preflight.scripts.facts import Waiting
 from preflight.users_code.own import OwnFiles
+from preflight.users_code.written_stacks import Call, threads_of
 
 STACKS = "stacks.txt"
 """In the scratch folder."""
@@ -22,9 +22,6 @@ _WRITING = 0.3
 
 _MOST = 16
 """Processes that are asked."""
-
-_LINE = re.compile(r'  File "(?P<file>.+)", line (?P<line>\d{1,9}) in (?P<name>.+)')
-_THREAD = re.compile(r"(?:Current thread|Thread) 0x[0-9a-f]+")
 
 
 def asking() -> int | None:
@@ -68,14 +65,7 @@ def _written(scratch: str) -> str:
 
 def _threads(process: str, text: str, own: OwnFiles) -> Iterator[Waiting]:
     """Give each thread; the main one comes last of those that are written, and first here."""
-    threads: list[list[tuple[str, int, str]]] = []
-    for line in text.splitlines():
-        if _THREAD.match(line):
-            threads.append([])
-        call = _LINE.fullmatch(line)
-        if call is not None and threads:
-            threads[-1].append((call["file"], int(call["line"]), call["name"]))
-    for number, calls in enumerate(filter(None, reversed(threads)), 1):
+    for number, calls in enumerate(filter(None, reversed(threads_of(text))), 1):
         yield Waiting(
             process=process,
             thread=number,
@@ -84,7 +74,7 @@ def _threads(process: str, text: str, own: OwnFiles) -> Iterator[Waiting]:
         )
 
 
-def _within(call: tuple[str, int, str], own: OwnFiles) -> str:
+def _within(call: Call, own: OwnFiles) -> str:
     file, line, name = call
     return "" if own.has(file) else f"{os.path.basename(file)}:{line} in {name}"
 

@@ -7,9 +7,8 @@ import os
 import sys
 import threading
 import time
-import traceback
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from types import FrameType
@@ -207,14 +206,6 @@ class Watch:
         for frame in self.frames():
             return self.own.frame(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
         return None
-
-    def own_frames(self, trace: Iterable[traceback.FrameSummary]) -> tuple[Frame, ...]:
-        """Keep the script's own lines of a traceback, the innermost last."""
-        return tuple(
-            self.own.frame(one.filename, one.lineno or 0, one.name)
-            for one in trace
-            if self.own.has(one.filename)
-        )
 
     # --- what goes on
 

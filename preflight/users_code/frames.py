@@ -19,6 +19,8 @@ _STANDARD = os.path.join(os.path.dirname(os.__file__), "")
 # Characters of an exception's text that are kept.
 _LONGEST = 2_000
 
+NO_TEXT = "(its text cannot be had)"
+
 # Exceptions that each were raised from the next; a chain may lead back to its beginning.
 _MOST_CAUSES = 20
 
@@ -35,12 +37,12 @@ def is_users(file: str, *folders: str) -> bool:
     return mine and not installed and os.path.isfile(path)
 
 
-def text_of(error: BaseException) -> str:
-    """Give an exception's text; empty where its `__str__`, which is the user's code too, raises."""
+def text_of(thing: object, otherwise: str = "") -> str:
+    """Give the text of an exception, whose `__str__` is the user's code, too, and may raise."""
     try:
-        return str(error)
+        return str(thing)
     except Exception:  # noqa: BLE001  whatever the user's __str__ raises
-        return ""
+        return otherwise
 
 
 def said_by(error: BaseException) -> str:
@@ -57,13 +59,9 @@ def said_by(error: BaseException) -> str:
 
 
 def _said_by(error: BaseException) -> str:
-    """Its `__str__` is the user's code too, and may raise."""
     kind = type(error)
     home = "" if kind.__module__ in {"builtins", "__main__"} else f"{kind.__module__}."
-    try:
-        text = str(error.msg if isinstance(error, SyntaxError) else error)
-    except Exception:  # noqa: BLE001  whatever the user's __str__ raises
-        text = "(its text cannot be had)"
+    text = text_of(error.msg if isinstance(error, SyntaxError) else error, NO_TEXT)
     text = hidden_of(text, error)
     text = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
     return f"{home}{kind.__qualname__}" + (f": {text}" if text else "")

@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from preflight.kinds.asked import CannotLookError, MistypedError
+from preflight.users_code.frames import NO_TEXT, text_of
 from preflight.users_code.importing import import_named, refuse_unguarded
 from preflight.values.code_name import Spec, parse_spec, write_pick
 from preflight.values.names import name_of, shown
@@ -67,10 +68,7 @@ def said_of(error: BaseException, root: str) -> str:
     """Say what the user's code raised, and in which of its lines; our own failures are raised."""
     if is_our_line(error):
         raise error
-    try:
-        text = str(error)[:_LONGEST]
-    except Exception:  # noqa: BLE001  whatever the user's __str__ raises
-        text = "(its text cannot be had)"
+    text = text_of(error, NO_TEXT)[:_LONGEST]
     frames = [
         frame
         for frame in traceback.extract_tb(error.__traceback__)

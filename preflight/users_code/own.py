@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import linecache
 import os
+import traceback
+from collections.abc import Iterable
 
 from preflight.users_code.facts import Frame
 from preflight.users_code.frames import is_users
@@ -30,4 +32,12 @@ class OwnFiles:
         text = linecache.getline(file, line).strip()
         return Frame(
             file=name_of(os.path.abspath(file), self.root), line=line, function=function, text=text
+        )
+
+    def frames(self, trace: Iterable[traceback.FrameSummary]) -> tuple[Frame, ...]:
+        """Keep the script's own lines of a traceback, the innermost last."""
+        return tuple(
+            self.frame(one.filename, one.lineno or 0, one.name)
+            for one in trace
+            if self.has(one.filename)
         )

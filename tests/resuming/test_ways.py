@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from preflight.resuming.moments import SAVE, Moment, ResumeOption
+from preflight.resuming.moments import SAVE, Moment, ResumeWay
 from preflight.resuming.ways import AS_STARTED, as_action, may_go_on, path_of, way_of, words_for
 
 
-def found(*options: dict[str, object], given: tuple[str, ...] = ()) -> ResumeOption | None:
+def found(*options: dict[str, object], given: tuple[str, ...] = ()) -> ResumeWay | None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--lr", type=float)
     for one in options:
@@ -28,16 +28,16 @@ def found(*options: dict[str, object], given: tuple[str, ...] = ()) -> ResumeOpt
     ],
 )
 def test_an_option_that_says_so_is_taken(name: str) -> None:
-    assert found({"name": name}) == ResumeOption(option=name, takes_path=True)
+    assert found({"name": name}) == ResumeWay(option=name, takes_path=True)
 
 
 def test_a_switch_is_taken_where_no_option_takes_a_path() -> None:
     switch: dict[str, object] = {"name": "--resume", "action": "store_true"}
     both = {"name": "--resume", "action": argparse.BooleanOptionalAction}
 
-    assert found(both) == ResumeOption(option="--resume", takes_path=False)
+    assert found(both) == ResumeWay(option="--resume", takes_path=False)
 
-    assert found(dict(switch)) == ResumeOption(option="--resume", takes_path=False)
+    assert found(dict(switch)) == ResumeWay(option="--resume", takes_path=False)
     way = found(switch, {"name": "--resume_from"})
     assert way is not None
     assert way.option == "--resume_from"
@@ -92,7 +92,7 @@ def saved(path: str, **more: object) -> Moment:
 
 
 def test_what_is_typed_counts_before_what_was_found() -> None:
-    way = ResumeOption(option="--resume", takes_path=False)
+    way = ResumeWay(option="--resume", takes_path=False)
 
     words = words_for([saved("a/last.pt")], way, "--load '{checkpoint}' --again")
 
@@ -133,11 +133,11 @@ def test_what_is_saved_once_more_at_the_end_is_no_part_of_the_checkpoint() -> No
 def test_options_of_click_are_read_as_those_of_argparse_are() -> None:
     import click
 
-    def found_of(*declared: str, **more: Any) -> ResumeOption | None:
+    def found_of(*declared: str, **more: Any) -> ResumeWay | None:
         return way_of([as_action(click.Option(declared, **more))], ())
 
-    assert found_of("--resume", default=None) == ResumeOption(option="--resume", takes_path=True)
-    assert found_of("--resume", is_flag=True) == ResumeOption(option="--resume", takes_path=False)
+    assert found_of("--resume", default=None) == ResumeWay(option="--resume", takes_path=True)
+    assert found_of("--resume", is_flag=True) == ResumeWay(option="--resume", takes_path=False)
     assert found_of("--resume-mode", type=click.Choice(["auto"])) is None
     assert found_of("--resume-at", type=int) is None
     assert way_of([as_action(click.Argument(["resume"]))], ()) is None

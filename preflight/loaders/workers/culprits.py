@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import linecache
 import os
-import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -20,6 +19,7 @@ from preflight.objects.random_state import kept_random_state
 from preflight.objects.sending.parcel import ObjectAtByte, find, pickled_slowly
 from preflight.objects.sending.pickle_trial import Roots, spawning
 from preflight.objects.sending.stand_ins import LARGE, LeftOut, StandIns
+from preflight.users_code.written_stacks import threads_of
 
 Line: TypeAlias = tuple[str, int, str, str]
 """A line of a traceback: file, number, function, text."""
@@ -32,9 +32,6 @@ _IN_EARNEST = 256 << 20
 
 # How long a worker that was late is given the second time, in seconds.
 _SECOND_CHANCE = 20.0
-
-# A line of what faulthandler writes.
-_CALL = re.compile(rb'  File "(?P<file>.+)", line (?P<line>\d{1,9}) in (?P<name>.+)')
 
 # Of the time that a worker has, after which it writes down where it stands.
 _PATIENCE = 0.75
@@ -187,13 +184,8 @@ def _described(worker: Worker, said: Mapping[str, Any]) -> dict[str, Any]:
 def _stack_of(worker: Worker) -> tuple[Line, ...]:
     """Give the lines that a worker stood at when it was late, the innermost last."""
     with open(worker.place, "rb") as file:
-        said = file.read()[PLACE:].rpartition(b"most recent call first")[2]  # of the main thread
-    calls = [
-        (os.fsdecode(one["file"]), int(one["line"]), one["name"].decode(errors="replace"))
-        for one in map(_CALL.fullmatch, said.splitlines())
-        if one is not None
-    ]
-    return tuple((*one, linecache.getline(*one[:2]).strip()) for one in reversed(calls))
+        (*_, main) = [[], *threads_of(os.fsdecode(file.read()[PLACE:]))]
+    return tuple((*one, linecache.getline(*one[:2]).strip()) for one in reversed(main))
 
 
 def _frames_of(said: Mapping[str, Any]) -> tuple[Line, ...]:

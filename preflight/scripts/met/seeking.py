@@ -46,7 +46,7 @@ def slopes(watch: Watch, numbers: StepNumbers) -> Iterator[None]:
                 trace = [
                     traceback.FrameSummary(file, int(line), name) for file, line, name in calls
                 ]
-                made = watch.own_frames(trace)[-1:]
+                made = watch.own.frames(trace)[-1:]
                 if made and by is not None:
                     numbers.bad_weights = NotFinite(step=numbers.steps + 1, made=made[0], by=by[1])
             raise

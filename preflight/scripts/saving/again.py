@@ -8,15 +8,14 @@ import shlex
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 from preflight.cached_files.read import read_cache
 from preflight.findings.check import Facts
 from preflight.kinds.asked import Asked
+from preflight.resuming.choice import NO_OPTION, Choice, choose
 from preflight.resuming.differences import chosen, differences, later_average
 from preflight.resuming.facts import Resumed, SavedState
 from preflight.resuming.moments import SAVE, STEP, Moment, WrittenDown, read_lines
-from preflight.resuming.ways import words_for
 from preflight.scripts.elsewhere import layer_of
 from preflight.scripts.facts import Ended, Rehearsal
 from preflight.scripts.process import start
@@ -40,8 +39,6 @@ _USAGE = 2
 _MOST_ABOVE = 2
 
 _NO_STEP = "left it no step to take"
-
-_NO_OPTION = "it has no option for it; name one by --resume-with"
 
 # Above that, a file is looked at from its names and its ends only, in bytes.
 _LARGE = 4 * 2**30
@@ -100,7 +97,7 @@ def _again(
             yield replace(resumed, unasked="rank 0 hangs, too" if resumed.how == "stuck" else "")
         return
     told = read_lines(os.path.join(asked.wire["scratch"], MOMENTS))
-    choice = _choice(saved, told, asked) if is_whole else None
+    choice = choose(saved, told, asked) if is_whole else None
     words = None if choice is None else choice.words
     if ranks is not None and words is not None and not ranks.all_ended_whole():
         choice, words = Choice("", None, "another rank has not come to its end"), None
@@ -124,7 +121,7 @@ def _gone_on(
     """Start it again, and otherwise where it does not take what it was given."""
     resumed, has_loaded = _resumed(rehearsal, words, moments, asked, environ)
     if not words and not has_loaded:
-        return replace(resumed, unasked=_NO_OPTION)
+        return replace(resumed, unasked=NO_OPTION)
     if asked.options["resume_with"] is None and not has_loaded and _is_doubtful(resumed):
         above = [] if environ else _above(words[-1], asked.root)
         resumed = _elsewise(resumed, rehearsal, words, above, moments, asked)
@@ -207,33 +204,6 @@ def _above(path: str, root: str) -> list[str]:
         folders.append(folder)
         folder = os.path.dirname(folder)
     return folders
-
-
-class Choice(NamedTuple):
-    """How a script is started again, or why not."""
-
-    typed: str
-    words: list[str] | None
-    why: str = ""
-
-
-def _choice(saved: Sequence[SavedState], told: WrittenDown, asked: Asked) -> Choice | None:
-    """Choose what is added to the arguments; None where nothing is to be said of a resume."""
-    saves, way, typed = chosen(told.moments), told.way, asked.options["resume_with"]
-    if not saves:
-        return None if typed is None else Choice(typed, None, "it saved nothing after a step")
-    if any(one.error or one.damage or one.unloadable for one in saved):
-        return None  # which is told already
-    if asked.options["allow_writes"]:
-        return Choice("", None, "what it saves first may be written over, with --allow-writes")
-    if asked.wire.get("ranks", 1) > 1 and not asked.wire["is_one_machine"]:
-        return Choice("", None, "ranks on several machines run the script")
-    words = words_for(saves, way, typed)
-    if words is None and way is not None and way.is_given:
-        return Choice("", None, f"{way.option} is given already")
-    if words == [] and asked.wire.get("ranks", 1) > 1:
-        words = None  # whether it has gone on is seen of each rank by itself
-    return Choice("", words, _NO_OPTION)
 
 
 def _resumed(

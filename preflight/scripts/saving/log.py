@@ -15,16 +15,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from preflight.resuming.facts import SavedState
-from preflight.resuming.moments import (
-    SAVE,
-    STEP,
-    Average,
-    Moment,
-    Moved,
-    Owner,
-    ResumeOption,
-    line_of,
-)
+from preflight.resuming.moments import SAVE, STEP, Average, Moment, Moved, Owner, ResumeWay, line_of
 from preflight.resuming.ways import AS_STARTED, may_go_on
 from preflight.scripts.facts import Met
 from preflight.scripts.failing import guarded
@@ -103,14 +94,9 @@ class Log:
         if not self._is_noted:
             self._is_noted = True
             self._keep_all()
+            owners, seen = self._owners(), self._look()
             self._write(
-                Moment(
-                    what=STEP,
-                    steps=self._steps,
-                    batch=self.batch,
-                    owners=self._owners(),
-                    averages=self._look(),
-                )
+                Moment(what=STEP, steps=self._steps, batch=self.batch, owners=owners, averages=seen)
             )
         elif self._steps == 1 or self._averages.is_open:
             self._look()
@@ -231,9 +217,8 @@ class Log:
             self.watch.shortened("a save that the folder for temporary files had no room for")
             error.of_preflight = True  # type: ignore[attr-defined]
             return
-        own = self.real(path) if path else ""
-        name = name_of(own, self.watch.root) if own else ""
-        inner = self.watch.own_frames(traceback.extract_tb(error.__traceback__))
+        name = name_of(self.real(path), self.watch.root) if path else ""
+        inner = self.watch.own.frames(traceback.extract_tb(error.__traceback__))
         told = SavedState(
             name=name,
             writer=writer,
@@ -247,8 +232,7 @@ class Log:
 
     def real(self, path: str) -> str:
         """Give the path that the script has named, as a whole one."""
-        layer = self.watch.layer
-        own = None if layer is None else layer.own(path)
+        own = None if self.watch.layer is None else self.watch.layer.own(path)
         return own or os.path.abspath(path)
 
     def read_back(self) -> None:
@@ -269,13 +253,12 @@ class Log:
             )
             self.watch.gave(told, key=f"saved {name}")
 
-    def _write(self, one: Moment | Moved | ResumeOption) -> None:
+    def _write(self, one: Moment | Moved | ResumeWay) -> None:
         if self.watch.is_here:
-            path = os.path.join(self.watch.scratch, MOMENTS)
-            with open(path, "a", encoding="utf-8") as file:
+            with open(os.path.join(self.watch.scratch, MOMENTS), "a", encoding="utf-8") as file:
                 file.write(line_of(one))
 
-    def way(self, way: ResumeOption) -> None:
+    def way(self, way: ResumeWay) -> None:
         """Note how the script resumes."""
         self._has_way = True
         self._write(way)
@@ -311,6 +294,4 @@ _logs: dict[int, Log] = {}
 
 def log_of(watch: Watch) -> Log:
     """Give the one log of a process."""
-    if id(watch) not in _logs:
-        _logs[id(watch)] = Log(watch)
-    return _logs[id(watch)]
+    return _logs.get(id(watch)) or _logs.setdefault(id(watch), Log(watch))

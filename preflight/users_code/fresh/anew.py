@@ -104,6 +104,22 @@ class Anew:
             raise ElsewhereError(said["crashed"], said["trace"])
         return said
 
+    def listen(self, alive: Callable[[], None]) -> Iterator[Mapping[str, Any] | None]:
+        """Give all that it says, and None where it says nothing just now; until it has ended."""
+        while True:
+            said = self.hear()
+            if said is not None:
+                yield said
+                continue
+            alive()
+            if self.poll() is None:
+                yield None
+                time.sleep(_POLL)
+                continue
+            self.drain()
+            if not self.lines:
+                return
+
     @property
     def printed(self) -> int:
         """How many bytes it and its workers have printed."""

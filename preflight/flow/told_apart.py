@@ -112,11 +112,3 @@ def digest_of(answer: Any) -> int | None:
         return digest(answer)
     except Exception:  # noqa: BLE001  a type of the user's that nobody can make bytes of
         return None
-
-
-def text_of(error: BaseException) -> str:
-    """Give the first line of what an error says."""
-    try:
-        return str(error).strip().partition("\n")[0][:300]
-    except Exception:  # noqa: BLE001  whatever the user's __str__ raises
-        return ""
