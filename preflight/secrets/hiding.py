@@ -8,8 +8,6 @@ settings under such a name: then it is taken out wherever it turns up.
 from __future__ import annotations
 
 import dataclasses
-import functools
-import itertools
 import json
 import os
 import re
@@ -17,8 +15,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from preflight.secrets.in_texts import (
+    in_brackets,
+    in_query,
+    is_secret,
+    may_be_query,
+    of_option,
+    tells_nothing,
+)
 from preflight.secrets.naming import Says, is_about, is_no_word, looks_random, may_be_secret, says
-from preflight.secrets.shapes import ENCLOSED, NAMED, NAMES, OPTION, PATTERNS, QUERY, SIGNING, VALUE
+from preflight.secrets.shapes import ENCLOSED, NAMED, NAMES, OPTION, PATTERNS, QUERY, VALUE
 from preflight.values.names import shown
 
 REDACTED = "<redacted>"
@@ -30,9 +36,6 @@ _OF_A_PAGE = re.compile(r"[0-9]+|[a-z_-]{1,12}")
 
 # Names of people and machines, which may be passwords too, and tell nothing as such.
 _NAMES = ("USER", "LOGNAME", "USERNAME", "HOSTNAME", "COMPUTERNAME")
-
-# Characters from which on a machine drew what stands behind an option that may be a secret's.
-_DRAWN = 16
 
 # Characters of a value that stand for it at the end of a text that was cut, and up to how many a
 # value is looked for between other letters as well.
@@ -164,7 +167,7 @@ class Secrets:
         if self.values:
             text = self.bytes_of(text, whole=True)
             text = self._cut_off(text)
-        if _tells_nothing(text):
+        if tells_nothing(text):
             return text
         low = text.lower()
 
@@ -179,20 +182,20 @@ class Secrets:
         for hints, pattern in PATTERNS:
             if any(hint in low for hint in hints):
                 text = pattern.sub(cut, text)
-        if _may_be_query(low):
-            text = QUERY.sub(cut_where(_in_query), text)
+        if may_be_query(low):
+            text = QUERY.sub(cut_where(in_query), text)
         if not any(name in low for name in NAMES):
             return text
         if "--" in low:
-            text = OPTION.sub(cut_where(_of_option), text)
-        return self._without_named(ENCLOSED.sub(cut_where(_in_brackets), text), found)
+            text = OPTION.sub(cut_where(of_option), text)
+        return self._without_named(ENCLOSED.sub(cut_where(in_brackets), text), found)
 
     def _without_named(self, text: str, found: set[str]) -> str:
         """Take out what stands behind a name that says so."""
         pieces, done = [], 0
         for named in NAMED.finditer(text):
             value = VALUE.match(text, named.end()) if says(named["name"]) else None
-            if value is None or named.start() < done or not _is_secret(named, value):
+            if value is None or named.start() < done or not is_secret(named, value):
                 continue
             group = "bare" if value["quoted"] is None else "quoted"
             found.update(_parts(value[group]))
@@ -234,53 +237,8 @@ def found_in(value: object) -> set[str]:
     return found
 
 
-# A report says the same few words, as `passed`, hundreds of times.
-@functools.lru_cache(maxsize=1_024)
-def _tells_nothing(text: str) -> bool:
-    """Whether nothing in a text can have the shape of a secret, or a name that says so."""
-    low = text.lower()
-    hints = itertools.chain(NAMES, *(hints for hints, _ in PATTERNS))
-    return not (_may_be_query(low) or any(hint in low for hint in hints))
-
-
-def _may_be_query(low: str) -> bool:
-    return "=" in low and ("?" in low or "&" in low or ";" in low)
-
-
 def _is(new: object, old: object) -> bool:
     return new is old
-
-
-def _in_query(match: re.Match[str]) -> bool:
-    name, value = match["name"], match["secret"]
-    said = Says.SECRET if name.lower().rpartition("-")[2] in SIGNING else says(name)
-    return bool(said) and (may_be_secret if said is Says.SECRET else looks_random)(value)
-
-
-def _of_option(match: re.Match[str]) -> bool:
-    said, value = says(match["name"]), match["secret"]
-    if said is Says.PERHAPS:  # `--image-key caption_v2`, or the key of a service nobody knows
-        return len(value) >= _DRAWN and looks_random(value)
-    return bool(said) and is_no_word(value)
-
-
-def _in_brackets(match: re.Match[str]) -> bool:
-    return says(match["name"]) is Says.SECRET and looks_random(match["secret"])
-
-
-def _is_secret(named: re.Match[str], behind: re.Match[str]) -> bool:
-    """Whether what stands behind a name is one; in a sentence, a mere key is a sample's."""
-    name, between, quoted = named["name"], named["between"].strip(), behind["quoted"]
-    value = behind["bare"] if quoted is None else quoted
-    if says(name) is not Says.SECRET or behind["behind"] or value == name:
-        return False
-    if between.endswith(","):
-        return looks_random(value)
-    if quoted is None and (between == ":" or value.isdigit()):
-        return is_no_word(value)
-    if says(name.lower()) is not Says.SECRET:  # `SORT_KEY=name`
-        return is_no_word(value)
-    return may_be_secret(value)
 
 
 def _of_variable(name: str, text: str) -> Iterator[str]:
