@@ -230,6 +230,7 @@ def test_a_storage_without_a_type_is_one_that_torch_writes_and_cannot_read() -> 
         content = legacy(thing)
         assert is_refused(content)
         assert kind_of(content) == "untyped"
+        loaded(contents.saved(thing))  # as it is said to be saved instead
     assert kind_of(legacy(NUMBERS.storage())) == "none"
 
 
