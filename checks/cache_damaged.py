@@ -41,6 +41,7 @@ from ._for_the_record import RECORD
 AGAIN = "Move it aside and have it made again; write to another name first and rename at the end."
 DOWNLOAD = "Download the file itself: this is what Git LFS keeps in its place."
 EARLIER = "Go on from a checkpoint that is whole, and move this one aside."
+RESAVE = "Save it again without _use_new_zipfile_serialization=False."
 REPLACE = "Move it aside, and make or download it again."
 
 _NO_DIRECTORY = "PytorchStreamReader failed reading zip archive: failed finding central directory."
@@ -54,11 +55,18 @@ _SAID = {
     ("torch zip", "cut"): f"torch.load stops at it: {_NO_DIRECTORY}",
     ("torch zip", "trailing"): f"torch.load stops at it: {_NO_DIRECTORY}",
     ("torch zip", "structure"): "torch.load stops at it, or loads what nobody wrote.",
-    ("torch zip", "storage"): "torch.load stops at it; with mmap=True it loads what nobody wrote.",
+    (
+        "torch zip",
+        "storage",
+    ): "torch.load stops at it, or with mmap=True loads what nobody wrote.",
     (
         "torch zip",
         "unfinished",
     ): "torch.load stops at it: PytorchStreamReader failed locating file.",
+    (
+        "torch legacy",
+        "untyped",
+    ): "torch.load stops at it: UntypedStorage has no attribute 'dtype'.",
     ("torch legacy", "cut"): "torch.load stops at it: unexpected EOF, or an empty EOFError.",
     ("pickle", "cut"): "pickle.load stops at it: pickle data was truncated.",
     ("pickle", "absent"): "torch.distributed.checkpoint stops at it: No such file or directory.",
@@ -140,6 +148,8 @@ def _fix(facts: CacheFacts, damage: Damage) -> str:
         return DOWNLOAD
     if re.search(_STATE, facts.file):
         return EARLIER
+    if damage.kind == "untyped":
+        return RESAVE
     if causes.SEVERAL in damage.text:
         return AGAIN
     may_be_downloaded = damage.kind in ("bomb", "foreign", "checksum", "pages")

@@ -40,7 +40,7 @@ _FIXES = {
     "pruned": "Copy before this module is pruned",
     "fsdp": "Copy before the model is sharded",
     "replicated": "Copy before replicate(…)",
-    "module": "Let its __deepcopy__ make a copy",
+    "module": "Give its class a __deepcopy__ that makes a copy",
 }
 _OTHER = "Leave it out of the module"
 _RESULTS = frozenset({"non-leaf", "weight-norm", "pruned"})

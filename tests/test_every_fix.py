@@ -239,6 +239,8 @@ ELSEWHERE: Mapping[str, str] = {
     "test_a_shard_with_links_is_mended_by_the_options_that_are_printed",
     "torch.distributed.get_rank()": "ranks/test_real_ranks.py:"
     "test_split_dataset_by_node_gives_what_is_told_of_tables_and_of_streams",
+    "_use_new_zipfile_serialization=False": "formats/torch/test_legacy.py:"
+    "test_a_storage_without_a_type_is_one_that_torch_writes_and_cannot_read",
     "--sort": "test_fixes_that_are_code.py:"
     "test_a_shard_of_split_samples_is_mended_by_the_option_that_is_printed",
 }

@@ -14,11 +14,11 @@ from preflight.formats.bytes.damaged import DamagedError
 from preflight.formats.bytes.flaw import Flaw
 from preflight.formats.stored import StoredFile
 from preflight.formats.tar.walk import Member, walk
-from preflight.formats.torch.legacy import beyond
+from preflight.formats.torch.laid_out import beyond, bytes_of
 from preflight.formats.torch.pickle_globals import TARRED
 from preflight.formats.torch.pickle_machine import Machine, Name, Storage, Value
 from preflight.formats.torch.pickles import walk as walk_pickle
-from preflight.formats.torch.torchfile import bytes_of, refused_in
+from preflight.formats.torch.torchfile import refused_in
 from preflight.values.names import counted, shown
 
 _PARTS = ("storages", "tensors", "pickle")

@@ -29,7 +29,7 @@ _FEWEST_OF_BURST = 3
 _BURST = 10.0
 
 # Damage of files that were written to their end: a checkout of git leaves many at once.
-_OF_NO_CRASH = frozenset({"bomb", "foreign", "not-fetched"})
+_OF_NO_CRASH = frozenset({"bomb", "foreign", "not-fetched", "untyped"})
 
 # Numbers with which no run goes on, as a predicate of the file that holds them.
 _NO_NUMBERS = {"nan": "holds NaN", "infinite": "holds infinite numbers"}

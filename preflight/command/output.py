@@ -107,11 +107,12 @@ def files(words: Sequence[str]) -> tuple[tuple[str, str], ...]:
     found = []
     for word in words:
         form, equals, path = word.partition("=")
-        if not equals or not form.isidentifier():
+        if not equals or (form and not form.isidentifier()):
             form, path = render.format_of(word) or "", word
         elif form not in render.FORMATS:
             known = ", ".join(render.FORMATS)
-            raise OutputError(f"-o {word}: there is no format {form}; there are {known}")
+            named = form or "in front of the ="
+            raise OutputError(f"-o {word}: there is no format {named}; there are {known}")
         if not form:
             known = ", ".join(render.SUFFIXES)
             raise OutputError(f"-o {word}: the suffix says no format ({known}); say json={word}")

@@ -55,7 +55,7 @@ def stale(
     if gone:
         entries = counted(len(baseline), "entry", "entries")
         name = job.gate.baseline
-        yield f"Of the baseline {name}, which has {entries}, {gone:,} match nothing any more."
+        yield f"The baseline {name} has {entries}; found no longer: {gone:,}."
 
 
 def _looked(one: Outcome, more: Mapping[str, object]) -> bool:

@@ -7,9 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 import preflight
 from preflight.findings.finding import Finding, Severity
+from tests.contents import saved
 
 pytestmark = pytest.mark.usefixtures("at_hand")
 
@@ -67,8 +69,9 @@ def test_files_of_one_time_are_said_to_be_of_one_moment(tmp_path: Path) -> None:
     [
         b"version https://git-lfs.github.com/spec/v1\noid sha256:%064d\nsize 123456\n" % 7,
         b"<!DOCTYPE html><html>",
+        saved(torch.zeros(3).untyped_storage(), _use_new_zipfile_serialization=False),
     ],
-    ids=["a pointer of Git LFS", "an error page"],
+    ids=["a pointer of Git LFS", "an error page", "what torch writes and cannot read"],
 )
 def test_files_that_were_written_to_their_end_were_left_by_no_crash(
     tmp_path: Path, content: bytes

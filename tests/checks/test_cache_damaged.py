@@ -136,6 +136,7 @@ WHOLE = saved()
 SMALL = contents.saved({"a": torch.arange(10.0)})
 LEGACY = saved(_use_new_zipfile_serialization=False)
 WRONG = flipped(WHOLE, 50_000)
+UNTYPED = contents.saved(torch.ones(3).untyped_storage(), _use_new_zipfile_serialization=False)
 QUOTES = {
     "an empty file": ("a.pt", b"", "EOFError: ", "EOFError that says nothing"),
     "a small cut": ("a.pt", WHOLE[:3000], "failed finding central directory", None),
@@ -146,6 +147,7 @@ QUOTES = {
     "a wrong byte": ("a.pt", WRONG, "nothing", "compares no checksums"),
     "zeros": ("a.pt", bytes(9000), "legacy .tar format", None),
     "a page": ("a.pt", b"<html></html>", "Weights only load failed", "blames weights_only"),
+    "no type": ("a.pt", UNTYPED, "has no attribute 'dtype'", None),
     "a legacy cut": ("a.pt", LEGACY[:9000], "unexpected EOF", None),
     "an empty archive": ("a.npz", b"", "No data left in file", None),
     "a wrong byte in npz": ("a.npz", NPZ, "Bad CRC-32", None),

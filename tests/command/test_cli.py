@@ -75,6 +75,7 @@ def sound(cache: Path) -> Path:
         (["cache", "-o", "report.xyz"], "the suffix says no format"),
         (["cache", "-o", "sarif=report.json"], "there is no format sarif; there are terminal"),
         (["cache", "-o", "JSON=report.json"], "there is no format JSON"),
+        (["cache", "-o", "=report.json"], "there is no format in front of the =; there are"),
         (["cache", "-o", "json="], "no file is named behind the ="),
         (["cache", "--start-method", "thread"], "is not one of"),
         (["cache", "--require", "nonsense"], "there is no check"),
@@ -265,7 +266,7 @@ def test_entries_of_a_baseline_that_match_nothing_are_counted(preflight: Run, ca
 
     assert told() == []
     next(cache.glob("empty*")).unlink()
-    assert told() == ["Of the baseline old.json, which has 1 entry, 1 match nothing any more."]
+    assert told() == ["The baseline old.json has 1 entry; found no longer: 1."]
     assert told("cache") == []
 
 

@@ -9,6 +9,7 @@ import pytest
 from torch.distributed import checkpoint as parts
 
 from preflight.render.terminal import render
+from preflight.scripts.saving.points import _of_parts
 from tests.scripts.test_resume import UNLOADED, UNSAVED, Change, rehearse, write
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("copies")]
@@ -58,7 +59,10 @@ IN_PARTS = (
         """        torch.save(state, os.path.join(args.output, "last.pt.tmp"))
         os.replace(os.path.join(args.output, "last.pt.tmp"), os.path.join(args.output, "last.pt"))
 """,
-        '        parts.save(state, checkpoint_id=f"{args.output}/{epoch}")\n',
+        (
+            '        writer = parts.FileSystemWriter(f"{args.output}/{epoch}")\n'
+            "        parts.save(state, storage_writer=writer)\n"
+        ),
     ),
 )
 SAVED = {
@@ -88,6 +92,14 @@ def test_a_step_that_makes_room_for_a_state_is_none_of_training(how: str, tmp_pa
     assert [one.message.partition(",")[0] for one in without.findings] == [
         "goes on with an empty state of AdamW"
     ]
+
+
+def test_where_parts_are_saved_says_the_call_or_its_writer(tmp_path: Path) -> None:
+    writer = parts.FileSystemWriter(str(tmp_path / "1"))
+
+    assert _of_parts((), {"storage_writer": writer}, None) == str(tmp_path / "1")
+    assert _of_parts((), {"storage_writer": writer, "checkpoint_id": "runs/0"}, None) == "runs/0"
+    assert _of_parts((), {"storage_writer": object()}, None) == ""
 
 
 OPTION = '    parser.add_argument("--resume", help="path of a checkpoint to go on from")\n'

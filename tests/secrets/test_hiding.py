@@ -95,6 +95,10 @@ def test_ordinary_sentences_are_left_alone(text: str) -> None:
         ("https://ada:pw@h.example/x", f"https://ada:{REDACTED}@h.example/x"),
         ("postgres://u:p@ss:w@h/db", f"postgres://u:{REDACTED}@h/db"),
         ("https://abcdef0123456789@git.example/x", f"https://{REDACTED}@git.example/x"),
+        (
+            "https://abcdef0123456789:x-oauth-basic@git.example/x",
+            f"https://{REDACTED}:{REDACTED}@git.example/x",
+        ),
         ("https://h/x.tar?a=1&sig=Ab%2B1%3D&b=2", f"https://h/x.tar?a=1&sig={REDACTED}&b=2"),
         ("https://h/x?X-Amz-Signature=0a1b2c", f"https://h/x?X-Amz-Signature={REDACTED}"),
         ("https://h/x?key=AbCd12345", f"https://h/x?key={REDACTED}"),

@@ -8,20 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple, TypeGuard
+from typing import NamedTuple
 
 from preflight.formats.bytes.blocks import Read, exactly, pass_over
 from preflight.formats.bytes.damaged import DamagedError
-from preflight.formats.torch.pickle_machine import (
-    MOST_DANGEROUS,
-    Machine,
-    Rebuilt,
-    Storage,
-    Value,
-)
-from preflight.formats.torch.pickle_opcodes import MOST_IN_TUPLE
+from preflight.formats.torch.laid_out import ELEMENT, bytes_of, refuse_misfits
+from preflight.formats.torch.pickle_machine import MOST_DANGEROUS, Rebuilt, Storage
 from preflight.formats.torch.pickles import walk
-from preflight.formats.torch.torchfile import ELEMENT, bytes_of, end_of_storages, refused_in
+from preflight.formats.torch.torchfile import end_of_storages, refused_in
 from preflight.values.names import counted, shown
 
 # What a file of torch.save begins with before PyTorch 1.6, or without the zip format: a pickle of
@@ -38,21 +32,6 @@ _LEGACY_VERSIONS = (_LEGACY_VERSION, b"I1001\n.")
 # The two of them, whatever the number is that comes first.
 _LIKE_LEGACY = re.compile(
     rb"\x80.(?:\x95.{8})?\x8a\n.{10}\.\x80.(?:\x95.{8})?" + re.escape(_LEGACY_VERSION), re.DOTALL
-)
-
-# What torch makes tensors with again, of a storage: offset, sizes and strides follow.
-_QUANTIZED = "torch._utils _rebuild_qtensor"
-_LAID_OUT = frozenset(
-    {
-        _QUANTIZED,
-        *(f"torch._utils _rebuild_tensor{version}" for version in ("", "_v2", "_v3")),
-    }
-)
-
-# Where, behind the storage, it is said whether a gradient is needed.
-_NEEDS_GRADIENT = {"torch._utils _rebuild_tensor_v2": 3, "torch._utils _rebuild_parameter": 0}
-_WHOLE_NUMBERS = frozenset(
-    f"{name}Storage" for name in ("Bool", "Byte", "Char", "Int", "Long", "Short")
 )
 
 
@@ -85,22 +64,21 @@ def check_legacy(read: Read, size: int) -> tuple[tuple[str, ...], str | None]:
         text = "has a version behind its magic number that torch does not know"
         raise DamagedError("structure", text, offset=at)
     texts: tuple[str, ...] = ()
-    tensors: list[Rebuilt] = []
+    misfits: list[Rebuilt] = []
     storages: dict[str, Storage] = {}
     names: dict[str, None] = {}
     left: str | None = None
     for _ in ("protocol version", "system", "object", "keys"):
         if at is None:
             break
-        machine = Machine()
-        walked = walk(read, at, size, machine=machine)
-        tensors += machine.tensors
+        walked = walk(read, at, size)
+        misfits += walked.misfits
         _put_once(storages, walked.storages)
         names.update(dict.fromkeys(refused_in(walked)))
         left = walked.told_left(size)
         at, texts = walked.end, walked.texts
     if at is not None:
-        _check_storages(read, size, at, _Named(storages, tuple(tensors), texts))
+        _check_storages(read, size, at, _Named(storages, tuple(misfits), texts))
     return tuple(names)[:MOST_DANGEROUS], left
 
 
@@ -108,14 +86,14 @@ class _Named(NamedTuple):
     """What the pickles of a file name."""
 
     storages: Mapping[str, Storage]
-    tensors: tuple[Rebuilt, ...]
+    misfits: tuple[Rebuilt, ...]
     keys: tuple[str, ...]
     """Of storages, in the order in which they follow."""
 
 
 def _check_storages(read: Read, size: int, at: int, named: _Named) -> None:
     """Hold the storages, which begin here, against what the pickles say of them."""
-    storages, tensors, texts = named
+    storages, misfits, texts = named
     whole = end_of_storages(at, storages.values(), 8)
     if whole is not None and whole > size:
         text = f"ends at {size:,} of {whole:,} bytes"
@@ -126,13 +104,17 @@ def _check_storages(read: Read, size: int, at: int, named: _Named) -> None:
             f"holds storage {shown(untyped.key)} as bytes without a type (UntypedStorage), which "
             "torch.save writes into this old format, and torch.load cannot read from it"
         )
-        raise DamagedError("structure", text, member=f"storage {shown(untyped.key)}")
+        raise DamagedError("untyped", text, member=f"storage {shown(untyped.key)}")
+    unknown = next((one for one in storages.values() if one.kind not in ELEMENT), None)
+    if unknown is not None:
+        name = f"storage {shown(unknown.key)}"
+        text = f"names {shown(unknown.kind)} as the type of {name}, which torch does not have"
+        raise DamagedError("structure", text, member=name)
     lacking = next(iter(storages.keys() - set(texts)), None) if texts else None
     if lacking is not None:
         text = f"lacks the storage {shown(lacking)}, which its pickle names"
         raise DamagedError("storage", text, member=f"storage {shown(lacking)}")
-    for tensor in tensors:
-        _refuse_misfit(tensor)
+    refuse_misfits(misfits)
     if texts != tuple(sorted(texts)):
         text = (
             "names its storages in another order than torch.save, so each gets what is not its own"
@@ -171,59 +153,6 @@ def _check_storage(read: Read, at: int, storage: Storage | None, key: str) -> in
         raise DamagedError("storage", text, offset=at, member=name)
     pass_over(read, at + 8, wanted)
     return at + 8 + wanted
-
-
-def _refuse_misfit(tensor: Rebuilt) -> None:
-    """Refuse a tensor that torch cannot lay out in its storage, or not with this type of elements.
-
-    Raises:
-        DamagedError: `storage`.
-    """
-    storage = tensor.storage
-    name = f"storage {shown(storage.key)}"
-    wrong = _wrong_type(tensor)
-    if wrong is None and tensor.by in _LAID_OUT:
-        wrong = beyond(storage.elements, *tensor.given[:3])
-    if wrong is not None:
-        raise DamagedError("storage", f"holds a tensor that {wrong} ({name})", member=name)
-
-
-def _wrong_type(tensor: Rebuilt) -> str | None:
-    kind = tensor.storage.kind
-    if kind not in ELEMENT or kind == "UntypedStorage":
-        return None
-    element = kind.removesuffix("Storage")
-    if tensor.by in _LAID_OUT and (tensor.by == _QUANTIZED) != kind.startswith("Q"):
-        said = "is quantized" if tensor.by == _QUANTIZED else "is not quantized"
-        return f"{said}, and its storage is of type {element}"
-    place = _NEEDS_GRADIENT.get(tensor.by)
-    needs = place is not None and tensor.given[place : place + 1] == (True,)
-    if needs and kind in _WHOLE_NUMBERS:
-        return f"needs a gradient, and its storage is of type {element}"
-    return None
-
-
-def beyond(
-    elements: int, offset: Value = None, sizes: Value = None, strides: Value = None
-) -> str | None:
-    """Say so where a tensor takes more elements than its storage has."""
-    if not (isinstance(offset, int) and _are_numbers(sizes) and _are_numbers(strides)):
-        return None
-    if len(sizes) != len(strides) or min((offset, *sizes, *strides)) < 0:
-        return f"has sizes {sizes}, strides {strides} and begins at element {offset:,}"
-    steps = sum((one - 1) * stride for one, stride in zip(sizes, strides, strict=True))
-    least = offset + steps + 1 if all(sizes) else 0
-    if least <= elements:
-        return None
-    shape = " x ".join(f"{one:,}" for one in sizes) or "one number"
-    return f"reaches to element {least:,} ({shape}) of a storage of {elements:,}"
-
-
-def _are_numbers(value: Value) -> TypeGuard[tuple[int, ...]]:
-    """Whether it is a whole tuple of numbers; a longer one may have been cut."""
-    if not isinstance(value, tuple) or len(value) >= MOST_IN_TUPLE:
-        return False
-    return all(isinstance(one, int) for one in value)
 
 
 def _refuse_rest(read: Read, at: int, size: int, last: Storage) -> None:

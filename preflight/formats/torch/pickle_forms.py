@@ -10,12 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from preflight.formats.torch.pickle_machine import Storage
-from preflight.formats.torch.pickles import WalkedPickle, numbers_in, walk_bytes
+from preflight.formats.torch.laid_out import misfit
+from preflight.formats.torch.pickle_machine import Rebuilt, Storage, Value
+from preflight.formats.torch.pickles import Placed, WalkedPickle, numbers_in, walk_bytes
 
-# Longer pickles are walked each time, and of others this many forms are kept.
+# Longer pickles are walked each time, and of others this many forms are kept, and so many whole.
 _LONGEST = 1 << 14
 _MOST_FORMS = 512
+_MOST_WHOLE = 256
 
 # Forms of one length; another one takes the place of the first.
 _MOST_ALIKE = 8
@@ -37,17 +39,19 @@ class _Form(NamedTuple):
     walked: WalkedPickle
     """What the pickle was read as that it was taken from."""
 
-    counts: tuple[tuple[int, int, bool], ...]
-    """For each storage where its elements are told, as a slice, and whether with a sign."""
+    storages: tuple[Storage, ...]
+    tensors: tuple[Rebuilt, ...]
+    """Of it, with its numbers as `Placed`."""
 
 
 class Forms:
     """Walks pickles, and those of a form that it knows in one step."""
 
-    __slots__ = ("_by_length", "_kept", "_known", "_learned")
+    __slots__ = ("_by_length", "_kept", "_known", "_learned", "_whole")
 
     def __init__(self) -> None:
         self._by_length: dict[int, list[_Form]] = {}
+        self._whole: dict[bytes, WalkedPickle] = {}
         self._kept = 0
         self._learned = 0
         self._known = 0
@@ -58,11 +62,17 @@ class Forms:
         Raises:
             DamagedError: as that.
         """
+        if (again := self._whole.get(pickle)) is not None:
+            self._known += 1
+            return again
         whole = int.from_bytes(pickle, "little")
         for form in self._by_length.get(len(pickle), ()):
             if whole & form.mask == form.rest:
                 self._known += 1
-                return _filled(form, pickle)
+                if len(self._whole) >= _MOST_WHOLE:
+                    self._whole.clear()
+                self._whole[pickle] = filled = _filled(form, pickle)
+                return filled
         walked = walk_bytes(pickle, tell)
         if len(pickle) <= _LONGEST and self._known >= self._learned - _TRIED:
             self._learn(pickle, whole, walked)
@@ -73,8 +83,9 @@ class Forms:
         found = numbers_in(pickle)
         if found is None:
             return
-        numbers, counts = found
-        if len(counts) != len(walked.storages):
+        numbers, machine = found
+        storages, tensors = tuple(machine.storages), tuple(machine.tensors)
+        if storages != walked.storages:
             return
         mask = bytearray(b"\xff") * len(pickle)
         for begin, end in numbers:
@@ -87,17 +98,30 @@ class Forms:
         if len(alike) >= _MOST_ALIKE:
             alike.pop(0)
             self._kept -= 1
-        alike.append(_Form(as_number, whole & as_number, walked, counts))
+        alike.append(_Form(as_number, whole & as_number, walked, storages, tensors))
         self._kept += 1
 
 
 def _filled(form: _Form, pickle: bytes) -> WalkedPickle:
     """Put this pickle's own numbers in."""
-    number = int.from_bytes
-    own = [
-        Storage(key, kind, number(pickle[begin:stop], "little", signed=signed))
-        for (key, kind, _), (begin, stop, signed) in zip(
-            form.walked.storages, form.counts, strict=True
-        )
-    ]
-    return form.walked._replace(storages=tuple(own))
+    storages = tuple(_with_own(one, pickle) for one in form.storages)
+    tensors = (
+        Rebuilt(by, _with_own(storage, pickle), tuple(_own(one, pickle) for one in given))
+        for by, storage, given in form.tensors
+    )
+    return form.walked._replace(storages=storages, misfits=tuple(filter(misfit, tensors)))
+
+
+def _with_own(storage: Storage, pickle: bytes) -> Storage:
+    return storage._replace(elements=_number(storage.elements, pickle))
+
+
+def _own(value: Value, pickle: bytes) -> Value:
+    if type(value) is tuple:
+        return tuple([_own(one, pickle) for one in value])
+    return _number(value, pickle) if type(value) is Placed else value
+
+
+def _number(value: int, pickle: bytes) -> int:
+    begin, stop, signed = value.place if isinstance(value, Placed) else (0, 0, False)
+    return int.from_bytes(pickle[begin:stop], "little", signed=signed)

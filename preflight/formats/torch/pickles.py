@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 from preflight.formats.bytes.blocks import BLOCK, HeldBytes, Read, blocks, teller_of
 from preflight.formats.bytes.damaged import DamagedError
-from preflight.formats.torch.pickle_machine import LONGEST_TEXT, Machine, Storage
+from preflight.formats.torch.laid_out import misfit
+from preflight.formats.torch.pickle_machine import LONGEST_TEXT, Machine, Rebuilt, Storage
 from preflight.formats.torch.pickle_opcodes import OPCODES, STOP, Opcodes
 from preflight.values.byte_sizes import format_size
 
@@ -43,6 +44,9 @@ class WalkedPickle(NamedTuple):
 
     taken: tuple[str, ...] = ()
     """Globals that our own list has, and not every torch."""
+
+    misfits: tuple[Rebuilt, ...] = ()
+    """Tensors that torch cannot lay out in their storages."""
 
     def told_left(self, size: int) -> str | None:
         """Name it, with the size of its file, where it was not followed to its end."""
@@ -138,8 +142,10 @@ def walk(
                 where = tape.base + tape.at
                 named = tuple(machine.globals)
                 storages, texts = tuple(machine.storages), tuple(machine.texts)
-                taken = tuple(machine.taken)
-                return WalkedPickle(where, storages, texts, named, count + 1, machine.framed, taken)
+                taken, misfits = tuple(machine.taken), tuple(filter(misfit, machine.tensors))
+                return WalkedPickle(
+                    where, storages, texts, named, count + 1, machine.framed, taken, misfits
+                )
             if not count % 1024:
                 tell()
                 if machine.held() > _MOST_HELD:
@@ -188,10 +194,11 @@ def walk_bytes(pickle: bytes, tell: Callable[[], None] = lambda: None) -> Walked
     return walk(HeldBytes(pickle, tell), 0, len(pickle))
 
 
-class _Placed(int):
-    """A number, and where it was read."""
+class Placed(int):
+    """A number of a pickle, and where it was read."""
 
     place: tuple[int, int, bool]
+    """Where its bytes begin and end, and whether they have a sign."""
 
 
 # Opcodes that put a number on the stack, by the bytes that it takes. The other numbers of a pickle
@@ -199,14 +206,12 @@ class _Placed(int):
 _NUMBERS = {b"K"[0]: 1, b"M"[0]: 2, b"J"[0]: 4}
 
 
-def numbers_in(
-    pickle: bytes,
-) -> tuple[list[tuple[int, int]], tuple[tuple[int, int, bool], ...]] | None:
+def numbers_in(pickle: bytes) -> tuple[list[tuple[int, int]], Machine] | None:
     """Say where a pickle, which was walked to its end before, has its numbers.
 
     Those are numbers that decide on nothing but themselves. Gives where the bytes of each begin and
-    end; and the same for the elements of each storage, with whether they have a sign. None: not
-    everything that counts its storages is such a number.
+    end; and what it was read into, with these numbers as `Placed`. None: not everything that counts
+    its storages is such a number.
     """
     tape = _Tape(lambda offset, size: pickle[offset : offset + size], 0, len(pickle))
     machine = Machine()
@@ -217,10 +222,10 @@ def numbers_in(
         width = _NUMBERS.get(pickle[at])
         ended = _step(tape, machine)
         if width is not None:
-            number = _Placed(machine.stack.pop())  # type: ignore[arg-type]
+            number = Placed(machine.stack.pop())  # type: ignore[arg-type]
             number.place = at + 1, at + 1 + width, width == 4
             machine.stack.append(number)
             numbers.append(number.place[:2])
-    counts = [one.elements for one in machine.storages]
-    placed = [one.place for one in counts if isinstance(one, _Placed)]
-    return (numbers, tuple(placed)) if len(placed) == len(counts) else None
+    counted = (*machine.storages, *(one.storage for one in machine.tensors))
+    # What was worked out of two numbers, as the size of a view, is none of them.
+    return (numbers, machine) if all(type(one.elements) is Placed for one in counted) else None

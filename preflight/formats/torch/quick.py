@@ -129,4 +129,6 @@ def _read_pickle(
     lengths = {name: len(stretch) for name, stretch in stretches.items()}
     if walked.end is None or wrong_storage(walked, root, lengths) is not None:
         return None
+    if walked.misfits:
+        return None
     return Whole(verified, refused_in(walked))

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from preflight.formats.bytes import causes
 from preflight.formats.bytes.blocks import Read, teller_of
 from preflight.formats.bytes.damaged import DamagedError
+from preflight.formats.torch.laid_out import bytes_of, refuse_misfits
 from preflight.formats.torch.pickle_globals import FRAMED
 from preflight.formats.torch.pickle_machine import Storage
 from preflight.formats.torch.pickles import WalkedPickle, walk, walk_bytes
@@ -18,16 +19,6 @@ from preflight.formats.zip import archive
 from preflight.formats.zip.directory import ZipDirectory
 from preflight.formats.zip.local_header import name_in
 from preflight.values.names import counted, shown
-
-# Bytes of an element. A kind that is not here is of a later torch, and its size is not judged.
-ELEMENT = {
-    **dict.fromkeys(("BoolStorage", "ByteStorage", "CharStorage", "UntypedStorage"), 1),
-    **dict.fromkeys(("QInt8Storage", "QUInt2x4Storage", "QUInt4x2Storage", "QUInt8Storage"), 1),
-    **dict.fromkeys(("BFloat16Storage", "HalfStorage", "ShortStorage"), 2),
-    **dict.fromkeys(("FloatStorage", "IntStorage", "QInt32Storage"), 4),
-    **dict.fromkeys(("ComplexFloatStorage", "DoubleStorage", "LongStorage"), 8),
-    "ComplexDoubleStorage": 16,
-}
 
 # Records that only torch's writers make: torch.save, TorchScript, torch.package, torch.export.
 _TORCH_NAMES = (b"/data.pkl", b"/constants.pkl", b"/version", b"/byteorder", b"/archive_format")
@@ -115,7 +106,7 @@ def _walk_record(pickle: bytes, tell: Callable[[], None]) -> WalkedPickle:
 def _check_storages(parts: ZipDirectory, root: bytes, walked: WalkedPickle) -> None:
     misfit = wrong_storage(walked, root, {one.name: one.length for one in parts.records})
     if misfit is None:
-        return
+        return refuse_misfits(walked.misfits)
     name = f"data/{shown(misfit.key)}"
     if misfit.length is None:
         text = f"lacks the record {name}, which its pickle names"
@@ -146,12 +137,6 @@ def wrong_storage(
         if length is None or wanted not in (None, length):
             return WrongStorage(storage.key, length, wanted)
     return None
-
-
-def bytes_of(storage: Storage) -> int | None:
-    """Give the bytes of a storage; None: it is of a kind that nobody knows here."""
-    element = ELEMENT.get(storage.kind)
-    return None if element is None else element * storage.elements
 
 
 def least_size(read: Read, size: int) -> int | None:

@@ -28,6 +28,12 @@ def _returned(_args: tuple[Any, ...], _named: Mapping[str, Any], given: Any) -> 
     return os.fsdecode(given) if isinstance(given, (str, os.PathLike)) else ""
 
 
+def _of_parts(args: tuple[Any, ...], named: Mapping[str, Any], given: Any) -> str:
+    """Say where torch.distributed.checkpoint saves: its writer knows, where the call does not."""
+    folder = _path_in(9, "checkpoint_id")(args, named, given)
+    return folder or _returned(args, named, getattr(named.get("storage_writer"), "path", None))
+
+
 def _saver(
     writer: str,
     path_of: Callable[[tuple[Any, ...], Mapping[str, Any], Any], str],
@@ -221,7 +227,7 @@ POINTS = (
     Point(
         module="torch.distributed.checkpoint.state_dict_saver",
         name="save",
-        wrap=_saver("torch.distributed.checkpoint.save", _path_in(9, "checkpoint_id")),
+        wrap=_saver("torch.distributed.checkpoint.save", _of_parts),
     ),
     Point(module="torch.optim.optimizer", name="Optimizer.__init__", wrap=_optimizer),
     Point(module="torch.optim.lr_scheduler", name="LRScheduler.__init__", wrap=_schedule),

@@ -98,6 +98,9 @@ def test_what_people_save_is_left_alone(protocol: int) -> None:
         assert not is_refused(content), name
         assert kind_of(content) == "none", (name, flaw_in(content, ".pt"))
         assert kind_of(content + legacy(NUMBERS)) == "none", f"{name}, and another one behind it"
+        assert kind_of(contents.saved(thing, pickle_protocol=protocol)) == "none", (
+            f"{name}, in an archive"
+        )
 
 
 @pytest.mark.parametrize(
@@ -226,5 +229,15 @@ def test_a_storage_without_a_type_is_one_that_torch_writes_and_cannot_read() -> 
     for thing in (torch.zeros(3).untyped_storage(), torch.zeros(3).to(torch.float8_e5m2)):
         content = legacy(thing)
         assert is_refused(content)
-        assert kind_of(content) == "structure"
+        assert kind_of(content) == "untyped"
+        loaded(contents.saved(thing))  # as it is said to be saved instead
     assert kind_of(legacy(NUMBERS.storage())) == "none"
+
+
+def test_a_type_of_storage_that_torch_does_not_have_is_found() -> None:
+    """As one wrong bit makes it: there are no checksums in this format."""
+    wrong = swapped(legacy(NUMBERS), b"torch\nFloatS", b"torch\nFloapS")
+
+    with pytest.raises((AttributeError, pickle.UnpicklingError)):
+        torch.load(io.BytesIO(wrong), weights_only=False)
+    assert kind_of(wrong) == "structure"

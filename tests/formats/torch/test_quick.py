@@ -26,6 +26,11 @@ THINGS: dict[str, Callable[[], Any]] = {
     "many tensors": lambda: [torch.full((3 + k,), k) for k in range(60)],
     "a tensor of nothing": lambda: torch.zeros(0, 3),
     "a number that looks like a length": lambda: {"n": 70_000, "m": -1, "t": torch.zeros(70_000)},
+    "types without a storage": lambda: [
+        torch.zeros(3, 5, dtype=getattr(torch, name))[1:]
+        for name in ("uint16", "uint32", "uint64", "float8_e4m3fn")
+        if hasattr(torch, name)
+    ],
     "a state": lambda: torch.nn.Linear(3, 4).state_dict(),
 }
 

@@ -42,6 +42,7 @@ def saved(thing: object = TENSORS, **options: object) -> bytes:
     return contents.saved(thing, **options)
 
 
+UINT16 = getattr(torch, "uint16", torch.int16)  # torch 2.2 does not have it
 WHOLE = saved()
 LEGACY = saved(_use_new_zipfile_serialization=False)
 
@@ -119,6 +120,31 @@ class _Raises:
 
     def __reduce__(self) -> str:
         raise MemoryError
+
+
+@pytest.mark.parametrize(
+    ("thing", "old", "new"),
+    [
+        pytest.param(torch.ones(3, 4), b"K\x03K\x04\x86", b"K\x04K\x04\x86", id="a longer side"),
+        pytest.param(torch.ones(3, 4), b"K\x04K\x01\x86", b"K\x05K\x01\x86", id="a longer step"),
+        pytest.param(torch.ones(3, 4), b"QK\x00K\x03", b"QK\x01K\x03", id="a later beginning"),
+        pytest.param(torch.ones(3, dtype=UINT16), b"K\x03\x85", b"K\x04\x85", id="of bytes"),
+    ],
+)
+def test_a_tensor_beyond_its_storage_is_found(thing: torch.Tensor, old: bytes, new: bytes) -> None:
+    """Also where others of the same form came before, and all checksums agree."""
+
+    def moved(pickle: bytes) -> bytes:
+        assert pickle.count(old) == 1
+        return pickle.replace(old, new)
+
+    whole = saved(thing)
+    damaged = with_record(whole, "data.pkl", moved)
+
+    for _ in range(2):
+        assert kind_of(whole) == "none"
+        assert kind_of(damaged) == "storage"
+    assert contents.loaded(damaged, {}) == "refused"
 
 
 def test_an_archive_without_content_is_found(tmp_path: Path) -> None:
