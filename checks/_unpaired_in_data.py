@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from preflight.facts import DatasetCaptions, Lacking, ShardFacts, Uncaptioned
+from preflight.facts import DatasetCaptions, FolderFacts, Lacking, ShardFacts, Uncaptioned
 from preflight.finding import Finding, Location, Severity
 from preflight.pairing.rules import PLAIN
 from preflight.values.names import counted, first_of
@@ -107,4 +107,15 @@ def of_own_stage(findings: Iterator[Finding], facts: ShardFacts) -> Iterator[Fin
             severity=min(one.severity, Severity.WARNING),
             why=f"Most of the others have one (a guess: {facts.decided_by} takes what it will, and "
             "nobody knows before it runs whether it fills this in, drops the sample or raises).",
+        )
+
+
+def of_asking(findings: Iterator[Finding], facts: FolderFacts) -> Iterator[Finding]:
+    """Tell as a warning what a source asks for before it reads it."""
+    why = f"{facts.asked_by} asks whether it is there, and goes on without: the image is left out, "
+    for one in findings:
+        yield replace(
+            one,
+            severity=min(one.severity, Severity.WARNING),
+            why=f"{why}or trained with an empty caption (a guess, by the source alone).",
         )

@@ -73,6 +73,7 @@ def list_folder(folder: Folder, root: str) -> FolderListing:
     images = sum(one.images for one in contents)
     videos = sum(one.videos() for one in contents)
     tabled = folder.captions.rule in _TABLED
+    left_behind = [(one, name) for one in contents for name in one.left_behind]
     facts = FolderFacts(
         file=file,
         files=sum(one.files for one in contents),
@@ -81,6 +82,8 @@ def list_folder(folder: Folder, root: str) -> FolderListing:
         videos=videos,
         sounds=0 if images or videos else sum(one.sounds() for one in contents),
         unreadable=tuple(unreadable),
+        left_behind=len(left_behind),
+        left_behind_name=next((one.inside(name) for one, name in left_behind), ""),
         unread_tables=tuple(_unread(contents)) if tabled else (),
     )
     tables = tuple(_tables(contents)) if tabled else ()

@@ -137,6 +137,18 @@ class ReadsClasses(NamedTuple):
     """Whether a loop of the file leaves labels aside (`for images, _ in loader`)."""
 
 
+class UsesFiles(NamedTuple):
+    """A line that does something with the names of files."""
+
+    how: str
+    """`asks`: whether the caption of an image is there; `lists`: takes all names of a folder, also
+    those that begin with a dot; `spares`: takes them without those; `table`: names a list."""
+
+    at: Definition
+    names: tuple[str, ...] = ()
+    """Of such a list, without its folder."""
+
+
 class Shifted(NamedTuple):
     """Two lists of files that a data set takes by the same index, and that are out of step."""
 

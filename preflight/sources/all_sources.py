@@ -156,6 +156,7 @@ class JobSources:
             default_start_method_from=method_from,
             pipelines=tuple(self.pipelines),
             class_folders=tuple(call for one in files for call in one.class_folders),
+            uses=tuple(use for one in files for use in one.uses),
             resampled=draws.get("resampled"),
             perhaps_resampled=draws.get("perhaps"),
             drawn_once=draws.get("once"),
