@@ -115,6 +115,13 @@ class DatasetCaptions:
     images: int = 0
     """All of them, where few have a text."""
 
+    dotted: tuple[str, ...] = ()
+    """The fields of its samples, where all of a sample begin alike: `v2.jpg`, `v2.txt`; only where
+    nothing is known to ask for them."""
+
+    samples: int = 0
+    """With an image, where that is so."""
+
 
 class Gone(NamedTuple):
     """Files that a loader lists, and that are not there."""
@@ -186,6 +193,48 @@ class Opened:
     """What becomes of one that cannot be opened, as of `Stage.handler`."""
 
     handler_name: str = ""
+
+
+class NamedColumn(NamedTuple):
+    """A column of a list that names images."""
+
+    name: str
+    """As the list calls it: `image`, `images.file_name`; empty in a text of lines."""
+
+    names: int
+    """How many different ones."""
+
+    missing: int = 0
+    """How many of them are not there."""
+
+    first: tuple[str, ...] = ()
+    """The first few of those."""
+
+    stems: bool = False
+    """Whether it names them without their extensions."""
+
+    apart: str = ""
+    """What sets all of their rows apart from the others: `split = test`."""
+
+
+class NamesSeen(NamedTuple):
+    """A list, with its columns that name images which are there, or some of which are."""
+
+    file: str
+    columns: tuple[NamedColumn, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileList:
+    """A list (CSV, JSON, a text of lines) that names images of a folder which was looked at."""
+
+    file: str
+    column: NamedColumn
+    read_by: str = ""
+    """The line of a source that names the list: `train.py:9`."""
+
+    asked_by: str = ""
+    """The line of a source that asks whether a file is there before it reads it."""
 
 
 class ClassFolder(NamedTuple):

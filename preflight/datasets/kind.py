@@ -6,8 +6,10 @@ from preflight.datasets.facts import (
     ClassFolders,
     DatasetCaptions,
     DatasetFacts,
+    FileList,
     KeyNames,
     Listed,
+    NamesSeen,
     Opened,
     SplitClasses,
 )
@@ -98,4 +100,21 @@ KEY_NAMES = Kind(
     reader="preflight.datasets.key_names:look",
 )
 
-KINDS = (DATASET, SURVIVAL, LISTED, OPENED, CLASSES, KEY_NAMES)
+FILE_LIST = Kind(
+    name="file-list",
+    noun="list",
+    word="data",
+    facts={FileList: "list of images"},
+    led_to_by=(Folder,),
+    gather="preflight.datasets.lists:Lists",
+)
+
+LIST_NAMES = Kind(
+    name="list-names",
+    noun="list",
+    answers=(NamesSeen,),
+    reader="preflight.datasets.file_lists:look",
+    may_be_left=True,
+)
+
+KINDS = (DATASET, SURVIVAL, LISTED, OPENED, CLASSES, KEY_NAMES, FILE_LIST, LIST_NAMES)

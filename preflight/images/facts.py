@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from preflight.formats.pictures.shape import Shape
-from preflight.pairing.facts import Captioned, CaptionLengths, Pairing
+from preflight.pairing.facts import Captioned, CaptionLengths, Pairing, SideFolder
 
 
 class Picture(NamedTuple):
@@ -169,6 +169,9 @@ class FolderFacts:
 
     unreadable: tuple[tuple[str, ...], ...] = ()
     """Files and folders that could not be opened: (name, reason)."""
+
+    beside: tuple[SideFolder, ...] = ()
+    """Folders in it that have something for each image of another one, or for most."""
 
     left_behind: int = 0
     """What macOS has put beside images (`._dog.jpg`), and is none."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from preflight.images.facts import FolderFacts, ImageDamage, Picture
 from preflight.images.pictures import Damages
 from preflight.kinds.asked import Asked
+from preflight.pairing.beside_images import beside_images
 from preflight.pairing.facts import Captioned, Pairing
 from preflight.pairing.folder_contents import FolderContents, list_all, split
 from preflight.pairing.folder_pairing import pair_contents
@@ -82,6 +83,7 @@ def list_folder(folder: Folder, root: str) -> FolderListing:
         videos=videos,
         sounds=0 if images or videos else sum(one.sounds() for one in contents),
         unreadable=tuple(unreadable),
+        beside=tuple(beside_images(contents)),
         left_behind=len(left_behind),
         left_behind_name=next((one.inside(name) for one, name in left_behind), ""),
         unread_tables=tuple(_unread(contents)) if tabled else (),

@@ -44,7 +44,7 @@ def test_what_lists_no_images_is_none(code: str) -> None:
         f"{LOAD}    if os.path.exists(text):\n        return text\n    return ''\n",
         f"{LOAD}    return open(text).read() if os.path.isfile(text) else ''\n",
         "def f(root):\n\n    return [p for p in root if p.with_suffix('.txt').exists()]\n",
-        "for p in paths:\n    t = p.with_suffix('.cap')\n    if not t.is_file():\n        continue\n",
+        "for p in paths:\n    t = p.with_suffix('.cap')\n    if not t.exists():\n      continue\n",
     ],
 )
 def test_a_test_for_a_caption_is_found(code: str) -> None:
