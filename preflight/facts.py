@@ -17,9 +17,8 @@ from preflight.batches.pass_facts import Among, Epoch, RandomDraws, WholePass
 from preflight.cached_files.facts import CacheFacts, CachePiece
 from preflight.caches.facts import Alike, Burst, CacheFolderFacts, Unread
 from preflight.checkpoints.facts import Checkpoint, CheckpointFacts
+from preflight.datasets.class_facts import ClassFolder, ClassFolders, OtherNumbers, SplitClasses
 from preflight.datasets.facts import (
-    ClassFolder,
-    ClassFolders,
     DatasetCaptions,
     DatasetFacts,
     FileList,
@@ -29,7 +28,6 @@ from preflight.datasets.facts import (
     NamedColumn,
     NamesSeen,
     Opened,
-    SplitClasses,
     Uncaptioned,
 )
 from preflight.epochs.facts import Changing, Dropped, LeftBehind, SameOrder
@@ -172,6 +170,7 @@ __all__ = [
     "OneEntry",
     "Opened",
     "OtherItems",
+    "OtherNumbers",
     "Owned",
     "Pairing",
     "Parcel",

@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 from preflight.findings.finding import Location
 from preflight.objects.facts import Definition
-from preflight.pipelines.facts import ReadsClasses
 from preflight.shards.facts import SampleFields, Shared
 
 
@@ -235,54 +234,6 @@ class FileList:
 
     asked_by: str = ""
     """The line of a source that asks whether a file is there before it reads it."""
-
-
-class ClassFolder(NamedTuple):
-    """One folder of a class, with all below it."""
-
-    name: str
-    images: int = 0
-    """Files that torchvision takes for images, by their names."""
-
-    left: int = 0
-    """Images of suffixes that it does not take."""
-
-    left_suffix: str = ""
-    """Of the first of them."""
-
-    attributes: int = 0
-    """Of those that it takes, `._` files of macOS, which are no images."""
-
-    attributes_name: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClassFolders:
-    """A folder that a source has torchvision's ImageFolder read, each folder in it a class."""
-
-    reads: ReadsClasses
-    file: str
-    """The folder."""
-
-    classes: tuple[ClassFolder, ...] = ()
-    """In the order of their labels."""
-
-    loose: int = 0
-    """Images that lie in it beside the folders."""
-
-    splits: tuple[str, ...] = ()
-    """Those of its classes that hold folders themselves, and are called as splits are."""
-
-    sure: bool = False
-    """Whether the source is what is started, and reads this folder as it is written."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SplitClasses:
-    """Two splits of one data set that a source has ImageFolder read, each by its own folders."""
-
-    train: ClassFolders
-    other: ClassFolders
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from preflight.datasets.class_facts import ClassFolders, OtherNumbers, SplitClasses
 from preflight.datasets.facts import (
-    ClassFolders,
     DatasetCaptions,
     DatasetFacts,
     FileList,
@@ -11,7 +11,6 @@ from preflight.datasets.facts import (
     Listed,
     NamesSeen,
     Opened,
-    SplitClasses,
 )
 from preflight.kinds.kind import Kind
 from preflight.pipelines.facts import Survival
@@ -88,8 +87,12 @@ CLASSES = Kind(
     name="classes",
     noun="folder of classes",
     word="source",
-    facts={ClassFolders: "folder of classes", SplitClasses: "folder of classes"},
-    led_to_by=(Source,),
+    facts={
+        ClassFolders: "folder of classes",
+        SplitClasses: "folder of classes",
+        OtherNumbers: "pair of loaders of classes",
+    },
+    led_to_by=(Source, Loader, Built),
     gather="preflight.datasets.class_folders:Classes",
 )
 

@@ -61,6 +61,13 @@ class Stage(NamedTuple):
     """Whether the last batch may be smaller."""
 
 
+class ClassNumber(NamedTuple):
+    """A folder of files, and the label of all of them."""
+
+    folder: str
+    label: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reads:
     """What a live loader says that it reads."""
@@ -100,6 +107,9 @@ class Reads:
 
     lost_names: tuple[str, ...] = ()
     """Of the first few of them."""
+
+    numbers: tuple[ClassNumber, ...] = ()
+    """The folders of its files, each with the label that all of its files have."""
 
     shifted: Shifted | None = None
     """What is known of lists of files that are out of step."""
