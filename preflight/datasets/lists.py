@@ -29,7 +29,7 @@ _HOLDING = re.compile(r"annotations?|annos?|labels?|lists?|splits?|meta(?:data)?
 # Lists of what is left out, or of what was found.
 _ASIDE = re.compile(
     r"miss|skip|exclu|ignor|corrupt|invalid|remov|delet|fail|bad|broken|duplic|reject|error|black|"
-    r"cache|output|result|predict|log",
+    r"cache|output|result|predict|submi|log",
     re.IGNORECASE,
 )
 
