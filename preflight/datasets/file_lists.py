@@ -35,7 +35,8 @@ _THERE = 0.1
 _DEEPEST = 6
 _KINDS = 10
 _PLACES = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:").match
-_PARTS = re.compile(r"[\t,;|]|\s+(?=\S*$)")
+_NUMBERED = re.compile(r"(?:\d+\s+)?(.+?\.\w{2,5})(?=[\s,;|]|$)").match
+_PARTS = re.compile(r"[\s,;|]")
 
 Row: TypeAlias = dict[str, str]
 
@@ -151,8 +152,9 @@ def _rows_of(path: str) -> Iterator[Row]:
 
 
 def _first(line: str) -> str:
-    """Give what a line of a text names: before a label, or the whole of it."""
-    return line if is_image(line) and not _PARTS.search(line) else _PARTS.split(line)[0].strip()
+    """Give what a line of a text names, behind a number and before labels."""
+    match = _NUMBERED(line)
+    return match[1] if match and is_image(match[1]) else _PARTS.split(line)[0]
 
 
 def _of_table(lines: Sequence[str]) -> Iterator[Row]:

@@ -62,6 +62,9 @@ TABLES = {
     "data/names.json": json.dumps(NAMES),
     "splits/train.txt": lines(NAMES),
     "data/labelled.txt": lines([f"images/{one} 3" for one in NAMES]),
+    "data/attributes.txt": lines([f"{one}  1 -1  1" for one in NAMES]),
+    "data/images.txt": lines([f"{n} images/{one}" for n, one in enumerate(NAMES)]),
+    "data/piped.txt": lines([f"{one}|a dog, asleep.|en" for one in NAMES]),
     "data/ImageSets/Main/train.txt": lines(STEMS),
     "train.csv": "id,score\n" + lines([f"{one},0.5" for one in STEMS]),
 }
