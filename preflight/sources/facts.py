@@ -263,7 +263,8 @@ class SourceFacts:
     """Where folders are read of which each folder is a class, of all files."""
 
     uses: tuple[UsesFiles, ...] = ()
-    """What is done with the names of images, of captions and of lists, in all files."""
+    """What is done with the names of images, of captions and of lists, in all files but other
+    scripts than what is started."""
 
     perhaps_resampled: str | None = None
     """Where an expression decides whether they are (`resampled=args.resampled`)."""

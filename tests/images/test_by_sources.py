@@ -15,6 +15,7 @@ pytestmark = pytest.mark.usefixtures("at_hand")
 
 ASKS = "from PIL import Image\nfor p in paths:\n    if not p.with_suffix('.txt').exists():\n"
 ASKS += "        continue\n    Image.open(p)\n"
+ASKS += "if __name__ == '__main__':\n    main()\n"
 RAISES = ASKS.replace("continue", "raise KeyError(p)")
 ATTRIBUTES = b"\x00\x05\x16\x07" + bytes(60)
 
@@ -34,6 +35,7 @@ def test_a_source_that_asks_for_a_caption_goes_on_without(
 ) -> None:
     put(tmp_path, *(f"data/{n}.jpg" for n in range(8)), content=photo())
     put(tmp_path, *(f"data/{n}.txt" for n in range(5)), content=b"a dog")
+    put(tmp_path, "write_captions.py", content=ASKS.encode())
 
     findings = found(tmp_path, source)
 
