@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 from preflight.datasets.facts import NamedColumn, NamesSeen
 from preflight.formats.suffixes.images import is_image
 from preflight.kinds.asked import Asked
+from preflight.targets.folders import walk
 from preflight.values.names import name_of
 
 SUFFIXES = (".csv", ".tsv", ".jsonl", ".json", ".txt", ".lst")
@@ -62,10 +63,10 @@ class _Images:
         self._places: dict[str, list[str]] = {}
         self._stems: dict[str, None] = {}
         for top in folders:
-            for place, _, names in os.walk(top):
+            for place, listed in walk(top):
                 asked.alive()
                 inside = place.replace(os.sep, "/")
-                for name in filter(is_image, names):
+                for name in filter(is_image, listed.files):
                     self.count += 1
                     self._places.setdefault(name, []).append(inside)
                     self._stems[name.rpartition(".")[0]] = None

@@ -127,6 +127,16 @@ def test_images_that_are_hidden_or_elsewhere_are_there(tmp_path: Path) -> None:
     assert found.columns == (NamedColumn("image", 12),)
 
 
+def test_images_behind_a_link_are_there(tmp_path: Path) -> None:
+    images = [one.replace("data", "far") for one in IMAGES[:8]]
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data/images").symlink_to("../far/images")
+
+    (found,) = seen(tmp_path, "data/train.csv", TABLES["data/train.csv"], *images)
+
+    assert [(one.names, one.missing) for one in found.columns] == [(12, 4)]
+
+
 def test_a_split_that_is_not_there_is_set_apart(tmp_path: Path) -> None:
     rows = [f"{one},{'test' if n > 9 else 'train'},1" for n, one in enumerate(NAMES)]
 
