@@ -7,7 +7,7 @@ What it finds
     whose path ends in it, so that it does not matter from where the job means it; of names without
     an extension, half of all have to be there. Lists of addresses, of images of which none is here,
     and of what is left out (`missing.txt`, `skipped.csv`) are passed over, and so are larger ones
-    than 64 MiB. `metadata.csv` and `metadata.jsonl` are read by sample-unpaired.
+    than 16 MiB. `metadata.csv` and `metadata.jsonl` are read by sample-unpaired.
 
     An error where a source writes out the list's name; else a warning, as a guess, and a note where
     more are gone than there. A warning, too, where a source asks whether a file is there before it

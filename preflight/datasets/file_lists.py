@@ -21,13 +21,14 @@ from preflight.values.names import name_of
 
 SUFFIXES = (".csv", ".tsv", ".jsonl", ".json", ".txt", ".lst")
 
-MOST_BYTES = 64 << 20
+MOST_BYTES = 16 << 20
 """Of a larger list, nothing is known."""
 
 _MOST_IMAGES = 500_000
 _MOST_ROWS = 2_000_000
 _FEWEST = 4
 _NAMED = 5
+_LONGEST = 200
 
 # The part of a column that has to name images, and of names that has to be there.
 _MOSTLY = 0.9
@@ -97,8 +98,9 @@ def _columns(rows: Sequence[Row], folder: str, there: _Images) -> Iterator[Named
     keys = list(dict.fromkeys(key for row in rows[:100] for key in row))
     paths = [key for key in keys if _share(rows, key, is_image) >= _MOSTLY]
     for key in paths or keys:
-        names = list(dict.fromkeys(row[key] for row in rows if row.get(key)))
         is_stem = not paths
+        told = (row[key] for row in rows if row.get(key))
+        names = list(dict.fromkeys(one for one in told if is_stem or is_image(one)))
         unique = not is_stem or len(names) == sum(key in row for row in rows)
         if len(names) < _FEWEST or not unique or any(map(_PLACES, names)):
             continue
@@ -108,11 +110,11 @@ def _columns(rows: Sequence[Row], folder: str, there: _Images) -> Iterator[Named
             continue  # a list of other images
         gone = {one for one in gone if is_stem or not there.lie(one, folder)}
         yield NamedColumn(
-            name=key,
+            name=key[:_LONGEST],
             names=len(names),
             missing=len(gone),
             stems=is_stem,
-            first=tuple(one for one in names if one in gone)[:_NAMED],
+            first=tuple(one[:_LONGEST] for one in names if one in gone)[:_NAMED],
             apart=_apart(rows, key, gone),
         )
 
@@ -128,7 +130,7 @@ def _apart(rows: Sequence[Row], key: str, gone: set[str]) -> str:
         lacking = {row.get(other, "") for row in rows if row.get(key) in gone}
         rest = {row.get(other, "") for row in rows if row.get(key) not in gone}
         if other != key and lacking.isdisjoint(rest) and len(lacking | rest) <= _KINDS and rest:
-            return f"{other} = {' or '.join(sorted(lacking))}"
+            return f"{other} = {' or '.join(sorted(lacking))}"[:_LONGEST]
     return ""
 
 
@@ -148,7 +150,7 @@ def _rows_of(path: str) -> Iterator[Row]:
             else:
                 lines = [line.strip() for line in file]
                 yield from ({"": _first(line)} for line in lines if line)
-    except (OSError, ValueError, RecursionError, csv.Error):
+    except (OSError, ValueError, RecursionError, MemoryError, csv.Error):
         return  # nobody has said that it is a list
 
 

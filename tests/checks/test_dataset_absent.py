@@ -48,6 +48,7 @@ def lines(rows: list[str]) -> str:
 
 TABLES = {
     "data/train.csv": "image,label\n" + lines([f"{one},1" for one in NAMES]),
+    "data/with_a_remark.csv": "image,label\nsee below,\n" + lines([f"{one},1" for one in NAMES]),
     "data/no_names.csv": lines([f"{one},1" for one in NAMES]),
     "data/train.tsv": "label\tpath\n" + lines([f"1\timages/{one}" for one in NAMES]),
     "data/semicolons.csv": "label;path\n" + lines([f"1;./images/{one}" for one in NAMES]),
