@@ -20,6 +20,7 @@ from preflight.kinds.target import Target
 from preflight.targets.file_types.suffixes import TABLES
 from preflight.targets.targets import Folder, Source
 from preflight.values.listing import list_names
+from preflight.values.names import first_of
 
 _MOST = 32
 """Lists of one folder: where there are more, each belongs to one image."""
@@ -89,6 +90,14 @@ class Lists(Gather):
                     file=seen.file, column=column, read_by=read_by, asked_by=self._asks
                 )
                 yield Looked(facts=facts, target=target)
+
+    def remarks(self) -> Iterator[str]:
+        """Say how far lists were looked at, which are told as not read."""
+        names = [seen.file for _, seen in self._seen]
+        if names:
+            were = "was" if len(names) == 1 else "were"
+            said = f"{first_of(names, len(names))} {were} held against the images that are there"
+            yield f"{said}, and not read otherwise."
 
 
 def lists_around(top: str, root: str) -> Iterator[str]:

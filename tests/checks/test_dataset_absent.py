@@ -181,3 +181,5 @@ def test_a_source_that_names_the_list_makes_it_an_error(tmp_path: Path) -> None:
         finding.message == "2 of 12 images that it names (image) are not there: 010.jpg and 011.jpg"
     )
     assert finding.why is not None and finding.why.startswith("train.py:2 names the list")
+    page = " ".join(str(report).split())
+    assert "data/train.csv was held against the images that are there" in page
