@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from preflight.facts import DatasetCaptions, Lacking, ShardFacts, Uncaptioned
+from preflight.facts import DatasetCaptions, FolderFacts, Lacking, ShardFacts, Uncaptioned
 from preflight.finding import Finding, Location, Severity
 from preflight.pairing.rules import PLAIN
 from preflight.values.names import counted, first_of
+
+_MANY = 0.25
+"""The part of all images that is no chance where it has a caption."""
 
 SHARE = 0.1
 """The part of all samples that is an error where it lacks something, and no reader stops at it."""
@@ -80,6 +83,25 @@ def by_data_set(found: Callable[..., Finding], facts: DatasetCaptions) -> Iterat
             evidence={"lacks": "caption", "samples": one.samples, "of": one.images},
             about="caption",
         )
+    if facts.dotted:
+        yield _of_dots(found, facts)
+
+
+def _of_dots(found: Callable[..., Finding], facts: DatasetCaptions) -> Finding:
+    """Tell samples of which every field has the end of a name for its beginning."""
+    first, last = facts.dotted[0], facts.dotted[0].rpartition(".")[2]
+    return found(
+        f"has no .{last} in {counted(facts.samples, 'sample')}, and "
+        f"{first_of([f'.{one}' for one in facts.dotted], len(facts.dotted))} in its place: "
+        "webdataset ends the key of a sample at the first dot of a name",
+        at=Location(file=facts.file),
+        severity=Severity.WARNING,
+        why=f'A loader that asks for "{last}" raises at the first sample, or drops all of them '
+        "without a word (a guess: nobody says what is asked for).",
+        fix="Pack them again without dots in their names, or ask for the fields that are there.",
+        evidence={"samples": facts.samples, "field": first},
+        about="dots",
+    )
 
 
 def _harm(one: Uncaptioned) -> str:
@@ -108,3 +130,34 @@ def of_own_stage(findings: Iterator[Finding], facts: ShardFacts) -> Iterator[Fin
             why=f"Most of the others have one (a guess: {facts.decided_by} takes what it will, and "
             "nobody knows before it runs whether it fills this in, drops the sample or raises).",
         )
+
+
+def of_asking(findings: Iterator[Finding], facts: FolderFacts) -> Iterator[Finding]:
+    """Tell as a warning what a source asks for before it reads it."""
+    why = f"{facts.asked_by} asks whether it is there, and goes on without: the image is left out, "
+    for one in findings:
+        yield replace(
+            one,
+            severity=min(one.severity, Severity.WARNING),
+            why=f"{why}or trained with an empty caption (a guess, by the source alone).",
+        )
+
+
+def of_a_few(
+    found: Callable[..., Finding], file: str, few: int, images: int, *, has_json: bool
+) -> Finding:
+    """Tell that only some images have a text: they may be captions, and the others lack theirs."""
+    share, lacking = few / max(1, images), images - few
+    severity = Severity.ERROR if share >= _MANY and not has_json else Severity.WARNING
+    told = f"has a caption for {few:,} of {counted(images, 'image')}, and "
+    meant = '"json", where JSON holds them,' if has_json else '"none"'
+    return found(
+        told + (f"only JSON for {lacking:,}" if has_json else f"none for {lacking:,}"),
+        at=Location(file=file),
+        severity=severity if share >= SHARE else Severity.NOTE,
+        why="Where the texts are captions (a guess, as no rule is named), a captioner stopped on "
+        "its way: the other images are left out, or trained with an empty caption.",
+        fix=f"Write the other captions; or say captions = {meant} in preflight.toml.",
+        evidence={"lacks": "caption", "samples": lacking},
+        about="few",
+    )

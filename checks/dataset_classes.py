@@ -10,6 +10,9 @@ What it finds
     for classes; `.ipynb_checkpoints`, `__MACOSX` and the like taken for a class; `._` files of
     macOS taken for images; images of suffixes that it leaves out, such as `.gif`.
 
+    Of live loaders, the labels themselves are compared, by the folders of their files: an error
+    where these lie side by side, and else a warning.
+
     Sources are read, not run. It is an error where the script that is started writes the folder
     out, by literals and defaults of its options; else a warning, as a guess: where only the end of
     a path is known (`os.path.join(args.data, "train")`), under a test, or in a folder of sources
@@ -31,7 +34,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from preflight.check import check
-from preflight.facts import ClassFolder, ClassFolders, SplitClasses
+from preflight.facts import ClassFolder, ClassFolders, OtherNumbers, SplitClasses
 from preflight.finding import Finding, Location, Severity
 from preflight.job import Job
 from preflight.values.names import counted, first_of, shown
@@ -45,13 +48,18 @@ def _is_junk(one: ClassFolder) -> bool:
 
 
 @check(
-    over=(ClassFolders, SplitClasses),
+    over=(ClassFolders, SplitClasses, OtherNumbers),
     title="folders of classes that ImageFolder stops at, or numbers otherwise than is meant",
     many="folders of classes are not as ImageFolder needs them",
     severity=Severity.ERROR,
 )
-def dataset_classes(facts: ClassFolders | SplitClasses, _job: Job) -> Iterator[Finding]:
+def dataset_classes(
+    facts: ClassFolders | SplitClasses | OtherNumbers, _job: Job
+) -> Iterator[Finding]:
     """Say what ImageFolder makes of the folders in a folder."""
+    if isinstance(facts, OtherNumbers):
+        yield from _of_loaders(facts)
+        return
     if isinstance(facts, SplitClasses):
         yield from _moved(facts)
         return
@@ -190,6 +198,24 @@ def _moved(facts: SplitClasses) -> Iterator[Finding]:
         sure=train.sure,
         most=Severity.ERROR if moved else Severity.WARNING,
         also=(Location(file=train.file),),
+    )
+
+
+def _of_loaders(facts: OtherNumbers) -> Iterator[Finding]:
+    """Tell labels of one live loader that are not those of the one that trains."""
+    if not facts.moved:
+        return
+    name, here, there = facts.moved[0]
+    yield dataset_classes.found(
+        f"gives {len(facts.moved):,} of {counted(facts.shared, 'class', 'classes')} other labels "
+        f"than {facts.train}: {shown(name)} is {here} here, and {there} there",
+        at=facts.defined.at(facts.name),
+        severity=Severity.WARNING if facts.apart else Severity.ERROR,
+        why="Nothing compares them: the model is judged by labels of other classes"
+        + (", unless these are two data sets." if facts.apart else "."),
+        fix="Give all loaders the labels of training, or have all folders hold the same classes.",
+        evidence={"moved": len(facts.moved), "shared": facts.shared},
+        about=f"{facts.name} numbers",
     )
 
 

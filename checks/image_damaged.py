@@ -8,7 +8,9 @@ What it finds
     warnings on, which Pillow keeps to itself. `--depth index` looks at both ends only; `--depth
     decode` decodes every image, and finds more of the changed bytes that leave the structure whole.
     A warning, not an error: images too large for Pillow, and JPEGs that decode with bytes left
-    over. Nothing is said of a shard whose loader takes no images, and decodes none.
+    over; and the `._dog.jpg` that macOS puts beside images, unless a source lists the folder
+    without names that begin with a dot. Nothing is said of a shard whose loader takes no images,
+    and decodes none.
 
 Why it matters
     Some of these raise in a worker after hours, and take the run with them. The others are worse:
@@ -29,7 +31,7 @@ from preflight.check import Foreign, check
 from preflight.facts import FolderFacts, ImageDamage, ShardFacts
 from preflight.finding import Aside, Finding, Location, Severity
 from preflight.job import Job
-from preflight.values.names import lfs_pull
+from preflight.values.names import counted, lfs_pull, shown
 
 from ._aside import PACKED
 
@@ -90,6 +92,24 @@ def image_damaged(facts: ShardFacts | FolderFacts, _job: Job) -> Iterator[Findin
             aside=_aside(one, facts),
             evidence={"kind": one.kind, "bytes": one.bytes},
         )
+    if isinstance(facts, FolderFacts) and facts.left_behind:
+        yield _left_behind(facts)
+
+
+def _left_behind(facts: FolderFacts) -> Finding:
+    """Tell what macOS has put beside images, and whether a source is known to take it for some."""
+    them = f"{facts.listed_by} takes" if facts.listed_by else "os.listdir() and Path.glob() give"
+    return image_damaged.found(
+        f"holds {counted(facts.left_behind, 'file')} of macOS that are named as images, such as "
+        f"{shown(facts.left_behind_name)}",
+        at=Location(file=facts.file),
+        severity=Severity.WARNING,
+        why=f"{them} all names of a folder, these too, and Pillow raises UnidentifiedImageError on "
+        "each, in a worker.",
+        fix="Remove these files, which macOS has put beside what it copied; their names begin "
+        "with ._",
+        about="left behind",
+    )
 
 
 def _aside(one: ImageDamage, facts: ShardFacts | FolderFacts) -> tuple[Aside, ...]:

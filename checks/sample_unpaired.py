@@ -14,9 +14,12 @@ What it finds
     it may hold their captions), and where none has any, nothing is said. By such a
     guess, and where a handler of a live loader goes on, what a tenth of all samples lacks is an
     error, and less a warning. Masks, regularisation images, caches and the files of trainers need
-    no caption. Links in a shard are shard-unsafe,
-    samples whose files stand apart shard-split-sample, images and texts in two folders
-    shard-foreign; they are not told here again.
+    no caption. Where a source asks whether a caption is there and goes on without, it is a warning.
+    Links in a shard are shard-unsafe, samples whose files stand apart shard-split-sample, images
+    and texts in two folders shard-foreign; they are not told here again.
+    Of two folders side by side (`images`, `masks`) of which one has a file for half of the other's
+    images or more, those for which it has none, and what belongs to no image: a warning, and a note
+    of a detector's labels.
     Where the rule itself fits nearly nothing that is there, that is one finding. What may stand
     behind the damage of a shard is not said to be missing. Other tables (csv, parquet) are not
     read: where they are what captions the images, the check is skipped and says so.
@@ -45,6 +48,7 @@ from preflight.pairing.rules import PLAIN
 from preflight.targets.file_types.suffixes import TABLES
 from preflight.values.names import counted, first_of, shown
 
+from . import _unpaired_beside as beside
 from . import _unpaired_in_data as in_data
 from . import _unpaired_names as names
 from . import _unpaired_tables as tables
@@ -61,15 +65,12 @@ _TOLD_ELSEWHERE = frozenset({"link", "apart"})
 
 _TOLD_TOGETHER = frozenset({"mask", "folder", "row"})
 
-_MANY = 0.25
-"""The part of all images that is no chance where it has a caption."""
-
 
 def _is_left_out(facts: ShardFacts | FolderFacts | DatasetCaptions, _job: Job) -> str | None:
     if isinstance(facts, DatasetCaptions):
         return None
     if isinstance(facts, FolderFacts):
-        return _tables_alone(facts)
+        return None if any(map(beside.is_odd, facts.beside)) else _tables_alone(facts)
     if facts.pairing is None or (facts.pairing.held and not _told_here(facts.pairing)):
         return "the shard is damaged; see shard-damaged"
     if facts.decided_by and facts.all_came and facts.pairing.rule == "auto":
@@ -110,18 +111,23 @@ def sample_unpaired(
     facts: ShardFacts | FolderFacts | DatasetCaptions, _job: Job
 ) -> Iterator[Finding]:
     """Tell what fails for one reason as one, and then each sample that lacks something."""
+    found = sample_unpaired.found
     if isinstance(facts, DatasetCaptions):
-        yield from in_data.by_data_set(sample_unpaired.found, facts)
+        yield from in_data.by_data_set(found, facts)
         if facts.few > 1:
-            yield _of_a_few(facts.file, facts.few, facts.images, has_json=True)
+            yield in_data.of_a_few(found, facts.file, facts.few, facts.images, has_json=True)
     elif isinstance(facts, ShardFacts) and _is_otherwise(facts):
-        yield from in_data.by_loader(sample_unpaired.found, facts)
+        yield from in_data.by_loader(found, facts)
     elif isinstance(facts, ShardFacts) and facts.lacking:
         yield from in_data.of_taken(_by_pairs(facts), facts)
     elif isinstance(facts, ShardFacts) and in_data.is_open(facts):
         yield from in_data.of_own_stage(_by_pairs(facts), facts)
+    elif isinstance(facts, FolderFacts) and facts.asked_by and facts.pairing.rule == "auto":
+        yield from in_data.of_asking(_by_pairs(facts), facts)
     else:
         yield from _by_pairs(facts)
+    if isinstance(facts, FolderFacts):
+        yield from beside.of_side_folders(found, facts)
 
 
 def _by_pairs(facts: ShardFacts | FolderFacts) -> Iterator[Finding]:
@@ -154,7 +160,7 @@ def _by_pairs(facts: ShardFacts | FolderFacts) -> Iterator[Finding]:
         yield _of_one(one, left, facts, few)
     has_json = bool(pairing.looks_for)
     if pairing.few > 1 and not (in_shard and has_json):  # other shards may say what captions are
-        yield _of_a_few(facts.file, pairing.few, pairing.images, has_json=has_json)
+        yield in_data.of_a_few(found, facts.file, pairing.few, pairing.images, has_json=has_json)
     if together["mask"]:
         yield names.of_masks(found, facts.file, together["mask"])
     yield from names.of_folders(found, together["folder"])
@@ -184,24 +190,6 @@ def _few_that_lack(left: Sequence[Unpaired], pairing: Pairing) -> frozenset[str]
         lacks
         for lacks, count in counts.items()
         if not mostly or share * (count + pairing.whole) > count
-    )
-
-
-def _of_a_few(file: str, few: int, images: int, *, has_json: bool) -> Finding:
-    """Tell that only some images have a text: they may be captions, and the others lack theirs."""
-    share, lacking = few / max(1, images), images - few
-    severity = Severity.ERROR if share >= _MANY and not has_json else Severity.WARNING
-    told = f"has a caption for {few:,} of {counted(images, 'image')}, and "
-    meant = '"json", where JSON holds them,' if has_json else '"none"'
-    return sample_unpaired.found(
-        told + (f"only JSON for {lacking:,}" if has_json else f"none for {lacking:,}"),
-        at=Location(file=file),
-        severity=severity if share >= in_data.SHARE else Severity.NOTE,
-        why="Where the texts are captions (a guess, as no rule is named), a captioner stopped on "
-        "its way: the other images are left out, or trained with an empty caption.",
-        fix=f"Write the other captions; or say captions = {meant} in preflight.toml.",
-        evidence={"lacks": "caption", "samples": lacking},
-        about="few",
     )
 
 

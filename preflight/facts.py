@@ -17,16 +17,17 @@ from preflight.batches.pass_facts import Among, Epoch, RandomDraws, WholePass
 from preflight.cached_files.facts import CacheFacts, CachePiece
 from preflight.caches.facts import Alike, Burst, CacheFolderFacts, Unread
 from preflight.checkpoints.facts import Checkpoint, CheckpointFacts
+from preflight.datasets.class_facts import ClassFolder, ClassFolders, OtherNumbers, SplitClasses
 from preflight.datasets.facts import (
-    ClassFolder,
-    ClassFolders,
     DatasetCaptions,
     DatasetFacts,
+    FileList,
     Gone,
     KeyNames,
     Listed,
+    NamedColumn,
+    NamesSeen,
     Opened,
-    SplitClasses,
     Uncaptioned,
 )
 from preflight.epochs.facts import Changing, Dropped, LeftBehind, SameOrder
@@ -57,6 +58,7 @@ from preflight.pairing.facts import (
     CaptionSuffix,
     Length,
     Pairing,
+    SideFolder,
     Unpaired,
 )
 from preflight.pipelines.arrived import Arrived, Lacking
@@ -124,6 +126,7 @@ __all__ = [
     "Facts",
     "Field",
     "FieldSet",
+    "FileList",
     "FirstBatches",
     "Flaws",
     "Flow",
@@ -157,6 +160,8 @@ __all__ = [
     "Lost",
     "MadeOnCpu",
     "Met",
+    "NamedColumn",
+    "NamesSeen",
     "NotFinite",
     "NumberSaid",
     "OddContent",
@@ -165,6 +170,7 @@ __all__ = [
     "OneEntry",
     "Opened",
     "OtherItems",
+    "OtherNumbers",
     "Owned",
     "Pairing",
     "Parcel",
@@ -196,6 +202,7 @@ __all__ = [
     "SharedKey",
     "Sheet",
     "Shifted",
+    "SideFolder",
     "Size",
     "SourceFacts",
     "SplitClasses",

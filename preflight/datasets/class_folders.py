@@ -7,16 +7,16 @@ import os
 import re
 from collections.abc import Iterator
 
-from preflight.datasets.facts import ClassFolder, ClassFolders, SplitClasses
+from preflight.datasets.class_facts import ClassFolder, ClassFolders, OtherNumbers, SplitClasses
 from preflight.findings.looks import Look, Looked
 from preflight.formats.suffixes.images import is_image
 from preflight.kinds.gather import Gather, Run
 from preflight.kinds.kind import Kind
 from preflight.kinds.target import Target
-from preflight.pipelines.facts import ReadsClasses
+from preflight.pipelines.facts import Reads, ReadsClasses
 from preflight.sources.facts import SourceFacts
 from preflight.sources.mentions import trains
-from preflight.targets.targets import Folder, Source
+from preflight.targets.targets import Built, Folder, Loader, Source
 from preflight.values.names import name_of
 
 # Of torchvision.datasets.folder.
@@ -34,19 +34,26 @@ class Classes(Gather):
     def __init__(self, kind: Kind, run: Run) -> None:
         super().__init__(kind, run)
         self._heard: list[tuple[Source, SourceFacts]] = []
+        self._loaders: list[Reads] = []
         self._seen: dict[str, tuple[tuple[ClassFolder, ...], int, tuple[str, ...]]] = {}
 
     def needs(self, target: Target) -> bool:
-        """Whether it is a source, which may have a folder read so."""
-        return isinstance(target, Source) and not target.implied
+        """Whether it is a source, which may have a folder read so, or a loader."""
+        return type(target) in (Loader, Built) or (
+            isinstance(target, Source) and not target.implied
+        )
 
     def hear(self, target: Target, facts: object) -> None:
-        """Take in what sources have read."""
+        """Take in what sources have read, and which labels loaders give."""
+        if isinstance(facts, Reads) and facts.numbers:
+            self._loaders.append(facts)
         if isinstance(facts, SourceFacts) and isinstance(target, Source) and not target.implied:
             self._heard.append((target, facts))
 
     def finish(self) -> Iterator[Look]:
         """Give what is in each of these folders, and which of them are splits of one another."""
+        for numbers in otherwise_numbered(self._loaders):
+            yield Looked(facts=numbers)
         told: dict[tuple[str, str | None], ClassFolders] = {}
         for target, facts in self._heard:
             for reads in facts.class_folders:
@@ -112,6 +119,35 @@ class Classes(Gather):
             splits=splits,
             sure=sure,
         )
+
+
+def otherwise_numbered(loaders: list[Reads]) -> Iterator[OtherNumbers]:
+    """Hold each loader against the first, or the one that trains, where both have some folders."""
+    if not loaders:
+        return
+    names = [one.name.rpartition(":")[2].lower() for one in loaders]
+    train = loaders[next((at for at, name in enumerate(names) if "train" in name), 0)]
+    its, above = dict(train.numbers), _above(train)
+    for one in loaders:
+        shared = [(name, here, its[name]) for name, here in one.numbers if name in its]
+        moved = tuple(three for three in shared if three[1] != three[2])
+        if one is not train and shared:
+            yield OtherNumbers(
+                name=one.name,
+                train=train.name,
+                shared=len(shared),
+                moved=moved,
+                apart=_above(one) != above,
+                defined=one.defined,
+            )
+
+
+def _above(reads: Reads) -> str:
+    """Give the folder in which the folder of all of its files lies."""
+    try:
+        return os.path.dirname(os.path.commonpath(reads.files))
+    except ValueError:  # on several drives of Windows, or none at all
+        return ""
 
 
 def _is_started(file: str, facts: SourceFacts) -> bool:

@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 from preflight.findings.finding import Location
 from preflight.objects.facts import Definition
-from preflight.pipelines.facts import ReadsClasses
 from preflight.shards.facts import SampleFields, Shared
 
 
@@ -115,6 +114,13 @@ class DatasetCaptions:
     images: int = 0
     """All of them, where few have a text."""
 
+    dotted: tuple[str, ...] = ()
+    """The fields of its samples, where all of a sample begin alike: `v2.jpg`, `v2.txt`; only where
+    nothing is known to ask for them."""
+
+    samples: int = 0
+    """With an image, where that is so."""
+
 
 class Gone(NamedTuple):
     """Files that a loader lists, and that are not there."""
@@ -188,52 +194,46 @@ class Opened:
     handler_name: str = ""
 
 
-class ClassFolder(NamedTuple):
-    """One folder of a class, with all below it."""
+class NamedColumn(NamedTuple):
+    """A column of a list that names images."""
 
     name: str
-    images: int = 0
-    """Files that torchvision takes for images, by their names."""
+    """As the list calls it: `image`, `images.file_name`; empty in a text of lines."""
 
-    left: int = 0
-    """Images of suffixes that it does not take."""
+    names: int
+    """How many different ones."""
 
-    left_suffix: str = ""
-    """Of the first of them."""
+    missing: int = 0
+    """How many of them are not there."""
 
-    attributes: int = 0
-    """Of those that it takes, `._` files of macOS, which are no images."""
+    first: tuple[str, ...] = ()
+    """The first few of those."""
 
-    attributes_name: str = ""
+    stems: bool = False
+    """Whether it names them without their extensions."""
+
+    apart: str = ""
+    """What sets all of their rows apart from the others: `split = test`."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClassFolders:
-    """A folder that a source has torchvision's ImageFolder read, each folder in it a class."""
+class NamesSeen(NamedTuple):
+    """A list, with its columns that name images which are there, or some of which are."""
 
-    reads: ReadsClasses
     file: str
-    """The folder."""
-
-    classes: tuple[ClassFolder, ...] = ()
-    """In the order of their labels."""
-
-    loose: int = 0
-    """Images that lie in it beside the folders."""
-
-    splits: tuple[str, ...] = ()
-    """Those of its classes that hold folders themselves, and are called as splits are."""
-
-    sure: bool = False
-    """Whether the source is what is started, and reads this folder as it is written."""
+    columns: tuple[NamedColumn, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SplitClasses:
-    """Two splits of one data set that a source has ImageFolder read, each by its own folders."""
+class FileList:
+    """A list (CSV, JSON, a text of lines) that names images of a folder which was looked at."""
 
-    train: ClassFolders
-    other: ClassFolders
+    file: str
+    column: NamedColumn
+    read_by: str = ""
+    """The line of a source that names the list: `train.py:9`."""
+
+    asked_by: str = ""
+    """The line of a source that asks whether a file is there before it reads it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,13 @@ from typing import Any
 
 from preflight.datasets.facts import DatasetCaptions, DatasetFacts
 from preflight.datasets.kind import KEY_NAMES
-from preflight.datasets.uncaptioned import Undecided, few_texts, has_no_texts, without_caption
+from preflight.datasets.uncaptioned import (
+    Undecided,
+    dotted_fields,
+    few_texts,
+    has_no_texts,
+    without_caption,
+)
 from preflight.findings.finding import Location
 from preflight.findings.looks import Look, Looked
 from preflight.images.facts import FolderFacts
@@ -21,6 +27,7 @@ from preflight.kinds.rooms import facts_of
 from preflight.kinds.target import Target
 from preflight.loaders.facts import Sent
 from preflight.pipelines.facts import Reads
+from preflight.pipelines.fates import taken
 from preflight.shards import packed_keys as keys
 from preflight.shards.facts import ShardFacts, Shared
 from preflight.shards.fields import FieldCounts
@@ -163,8 +170,7 @@ class Datasets(Gather):
 
     def add(self, target: Dataset) -> Iterator[Look]:
         """Take in a data set, of which nothing is asked before all its shards were read."""
-        one = Collected(dataset=target)
-        self._all.append(one)
+        self._all.append(one := Collected(dataset=target))
         parts = target.shards if target.folder is None else (target.folder,)
         for path in dict.fromkeys(parts):
             self._of[path].append(one)
@@ -196,10 +202,12 @@ class Datasets(Gather):
 
     def _is_split(self, dataset: Dataset) -> bool:
         """Whether the settings say how its shards are divided, of it or of a loader."""
-        root, entry = self.run.job.root, dataset.entry
-        mine = {os.path.abspath(os.path.join(root, one)) for one in dataset.shards}
+        entry = dataset.entry
         of_data = entry is not None and bool(self.run.job.data[entry].split)
-        return of_data or not mine.isdisjoint(self._split)
+        return of_data or not self._paths_of(dataset).isdisjoint(self._split)
+
+    def _paths_of(self, dataset: Dataset) -> set[str]:
+        return {os.path.abspath(os.path.join(self.run.job.root, one)) for one in dataset.shards}
 
     def _add_shards_of(self, reads: Reads) -> None:
         """Take the shards of a loader that are in no data set for one."""
@@ -242,7 +250,8 @@ class Datasets(Gather):
             yield Looked(facts=facts, target=one.dataset)
             lack, captioned = without_caption(facts.fields, one.undecided.values())
             few, images = (0, 0) if lack else few_texts(facts.fields, one.undecided.values())
-            if lack or few:
+            dotted, samples = ((), 0) if self._asks(one.dataset) else dotted_fields(facts.fields)
+            if lack or few or dotted:
                 whole = DatasetCaptions(
                     name=facts.name,
                     file=facts.file,
@@ -250,18 +259,26 @@ class Datasets(Gather):
                     captioned=captioned,
                     few=few,
                     images=images,
+                    dotted=dotted,
+                    samples=samples,
                 )
                 yield Looked(facts=whole, target=one.dataset)
+
+    def _asks(self, dataset: Dataset) -> bool:
+        """Whether a loader reads its shards, or a source says which fields are taken of any."""
+        pipelines = (reads for source in self._sources for reads in source.pipelines)
+        return bool(self._loaders_of(dataset)) or any(map(taken, pipelines))
+
+    def _loaders_of(self, dataset: Dataset) -> list[Reads]:
+        mine = self._paths_of(dataset)
+        return [one for one in self._loaders if not mine.isdisjoint(one.shards)]
 
     def _drawn(self, dataset: Dataset, facts: DatasetFacts, *, alone: bool) -> dict[str, Any]:
         """Say how the shards of a data set are drawn: as its loader does, or else as sources say.
 
         Which of several data sets a loader reads is told by its shards, or else by their number.
         """
-        root = self.run.job.root
-        mine = {os.path.abspath(os.path.join(root, one)) for one in dataset.shards}
-        known = [one for one in self._loaders if not mine.isdisjoint(one.shards)]
-        for reads in known:
+        for reads in (known := self._loaders_of(dataset)):
             if reads.endless == "resampled":
                 at = reads.endless_at
                 return {"resampled": f"{at.file}:{at.line}" if at.line else reads.name}

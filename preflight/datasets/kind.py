@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from preflight.datasets.class_facts import ClassFolders, OtherNumbers, SplitClasses
 from preflight.datasets.facts import (
-    ClassFolders,
     DatasetCaptions,
     DatasetFacts,
+    FileList,
     KeyNames,
     Listed,
+    NamesSeen,
     Opened,
-    SplitClasses,
 )
 from preflight.kinds.kind import Kind
 from preflight.pipelines.facts import Survival
@@ -86,8 +87,12 @@ CLASSES = Kind(
     name="classes",
     noun="folder of classes",
     word="source",
-    facts={ClassFolders: "folder of classes", SplitClasses: "folder of classes"},
-    led_to_by=(Source,),
+    facts={
+        ClassFolders: "folder of classes",
+        SplitClasses: "folder of classes",
+        OtherNumbers: "pair of loaders of classes",
+    },
+    led_to_by=(Source, Loader, Built),
     gather="preflight.datasets.class_folders:Classes",
 )
 
@@ -98,4 +103,21 @@ KEY_NAMES = Kind(
     reader="preflight.datasets.key_names:look",
 )
 
-KINDS = (DATASET, SURVIVAL, LISTED, OPENED, CLASSES, KEY_NAMES)
+FILE_LIST = Kind(
+    name="file-list",
+    noun="list",
+    word="data",
+    facts={FileList: "list of images"},
+    led_to_by=(Folder,),
+    gather="preflight.datasets.lists:Lists",
+)
+
+LIST_NAMES = Kind(
+    name="list-names",
+    noun="list",
+    answers=(NamesSeen,),
+    reader="preflight.datasets.file_lists:look",
+    may_be_left=True,
+)
+
+KINDS = (DATASET, SURVIVAL, LISTED, OPENED, CLASSES, KEY_NAMES, FILE_LIST, LIST_NAMES)

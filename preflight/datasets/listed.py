@@ -13,7 +13,7 @@ from preflight.datasets.facts import Gone, Listed
 from preflight.findings.finding import Location
 from preflight.findings.looks import Left, Look, Looked
 from preflight.formats.pictures.shape import Shape
-from preflight.formats.suffixes.images import is_image
+from preflight.formats.suffixes.images import is_beside_an_image, is_image
 from preflight.images.facts import CaptionsSeen, FolderFacts, Picture
 from preflight.images.kind import CAPTIONS, IMAGE
 from preflight.images.pictures import Damages, PictureCounts
@@ -80,11 +80,12 @@ class ListedFiles(Gather):
                 (one.there if os.path.isfile(path) else one.gone).append(path)
             if not self.run.wants(FolderFacts):
                 continue
-            fresh = (path for path in one.there if not path.startswith(seen))
+            # What macOS left beside images is looked at in no folder, and this loader opens it.
+            fresh = (path for path in one.there if not path.startswith(seen) or _is_left(path))
             paths = [path for path in fresh if path not in self._asked]
             self._asked.update(paths)
             paths = self._sampled(paths)
-            yield from self._images(one, [path for path in paths if is_image(path)])
+            yield from self._images(one, [path for path in paths if _is_image(path)])
             if job.look.depth != "index":
                 yield from self._captions(one, filter(_is_text, paths))
 
@@ -197,7 +198,7 @@ class ListedFiles(Gather):
         other = Counter(
             _suffix(path)
             for path in one.there
-            if not (is_image(path) or _is_text(path))
+            if not (_is_image(path) or _is_text(path))
             and not (path.startswith(cached) and path.lower().endswith(CACHE_SUFFIXES))
         )
         reasons = {
@@ -249,6 +250,14 @@ class ListedFiles(Gather):
             pictures=one.pictures.told(),
             captions=one.lengths.told(),
         )
+
+
+def _is_image(path: str) -> bool:
+    return is_image(path) or _is_left(path)
+
+
+def _is_left(path: str) -> bool:
+    return is_beside_an_image(os.path.basename(path))
 
 
 def _suffix(path: str) -> str:

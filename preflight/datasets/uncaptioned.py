@@ -6,7 +6,15 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from preflight.datasets.facts import Uncaptioned
-from preflight.pairing.rules import TEXTS, FileGroup, Rule, captions_of_a_few, settle
+from preflight.pairing.rules import (
+    TEXTS,
+    FileGroup,
+    Rule,
+    captions_of_a_few,
+    head_of,
+    is_image_suffix,
+    settle,
+)
 from preflight.pipelines.arrived import Arrived
 from preflight.shards.facts import SampleFields
 from preflight.targets.targets import CaptionRule
@@ -79,3 +87,21 @@ def few_texts(whole: SampleFields, shards: Iterable[Undecided]) -> tuple[int, in
 
 def _is_pair(suffixes: tuple[str, ...], rule: Rule) -> bool:
     return bool(rule.images_of(suffixes) and rule.captions_of(suffixes))
+
+
+def dotted_fields(whole: SampleFields) -> tuple[tuple[str, ...], int]:
+    """Give the fields of samples where all of a sample begin alike: `v2.jpg` and `v2.txt`.
+
+    That tells none from another, and so is the end of a name. The image comes first. Gives also how
+    many samples there are; none where any sample with an image has other fields.
+    """
+    sets = [one for one in whole.sets if any(map(is_image_suffix, one.fields))]
+    heads = [{head_of(field) for field in one.fields} for one in sets]
+    if whole.more_sets or not all(
+        len(one.fields) > 1 and len(head) == 1 and head != {""}
+        for one, head in zip(sets, heads, strict=True)
+    ):
+        return (), 0
+    most = max(sets, key=lambda one: one.samples, default=None)
+    fields = sorted(most.fields, key=lambda one: not is_image_suffix(one)) if most else ()
+    return tuple(fields), sum(one.samples for one in sets)

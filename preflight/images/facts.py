@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from preflight.formats.pictures.shape import Shape
-from preflight.pairing.facts import Captioned, CaptionLengths, Pairing
+from preflight.pairing.facts import Captioned, CaptionLengths, Pairing, SideFolder
 
 
 class Picture(NamedTuple):
@@ -169,6 +169,21 @@ class FolderFacts:
 
     unreadable: tuple[tuple[str, ...], ...] = ()
     """Files and folders that could not be opened: (name, reason)."""
+
+    beside: tuple[SideFolder, ...] = ()
+    """Folders in it that have something for each image of another one, or for most."""
+
+    left_behind: int = 0
+    """What macOS has put beside images (`._dog.jpg`), and is none."""
+
+    left_behind_name: str = ""
+    """The first of them."""
+
+    listed_by: str = ""
+    """The line of a source that takes all names of a folder, these too: `train.py:9`."""
+
+    asked_by: str = ""
+    """The line of a source that asks whether an image has its caption."""
 
     tables: tuple[Captioned, ...] = ()
     """What each table (metadata.jsonl, metadata.csv) in it says."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from preflight.images.facts import FolderFacts, ImageDamage, Picture
 from preflight.images.pictures import Damages
 from preflight.kinds.asked import Asked
+from preflight.pairing.beside_images import beside_images
 from preflight.pairing.facts import Captioned, Pairing
 from preflight.pairing.folder_contents import FolderContents, list_all, split
 from preflight.pairing.folder_pairing import pair_contents
@@ -73,6 +74,7 @@ def list_folder(folder: Folder, root: str) -> ImageListing:
     images = sum(one.images for one in contents)
     videos = sum(one.videos() for one in contents)
     tabled = folder.captions.rule in _TABLED
+    left_behind = [(one, name) for one in contents for name in one.left_behind]
     facts = FolderFacts(
         file=file,
         files=sum(one.files for one in contents),
@@ -81,6 +83,9 @@ def list_folder(folder: Folder, root: str) -> ImageListing:
         videos=videos,
         sounds=0 if images or videos else sum(one.sounds() for one in contents),
         unreadable=tuple(unreadable),
+        beside=tuple(beside_images(contents)),
+        left_behind=len(left_behind),
+        left_behind_name=next((one.inside(name) for one, name in left_behind), ""),
         unread_tables=tuple(_unread(contents)) if tabled else (),
     )
     tables = tuple(_tables(contents)) if tabled else ()

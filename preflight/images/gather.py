@@ -10,7 +10,6 @@ from functools import lru_cache
 from itertools import islice
 from typing import Any
 
-from preflight.findings.check import Foreign
 from preflight.findings.finding import Location
 from preflight.findings.looks import Left, Look, Looked
 from preflight.formats.pictures.shape import Shape
@@ -19,17 +18,18 @@ from preflight.images.facts import FolderFacts, Picture, Pictures
 from preflight.images.folder import folder_facts, list_folder
 from preflight.images.images_so_far import Directory, Images, ReadPart, captions_of, sampled
 from preflight.images.kind import CAPTIONS, IMAGE, TABLE
-from preflight.images.undecoded import not_decoded
+from preflight.images.undecoded import not_decoded, not_seen
 from preflight.kinds.gather import Gather, Run, unreadable
 from preflight.kinds.kind import Kind
 from preflight.kinds.question import Question, stamp_of
 from preflight.kinds.rooms import facts_of
+from preflight.kinds.target import Target
 from preflight.ledger.recall import facts_in
 from preflight.ledger.rows import Remembered
 from preflight.ledger.store import mark_of
 from preflight.pairing.folder_contents import FolderContents
 from preflight.targets.sampled import DrawnSamples, outside
-from preflight.targets.targets import Folder
+from preflight.targets.targets import Folder, Source
 from preflight.values.names import name_of
 from preflight.values.wire import from_wire, to_brief
 
@@ -49,6 +49,8 @@ class Folders(Gather):
         self._samples = DrawnSamples(run.job, run.targets)
         self._memory = run.memory
         self._captions = CaptionReading(run, self)
+        self._held: list[tuple[Images, FolderFacts, float | None]] = []  # until sources are read
+        self._uses: dict[str, str] = {}
         self._how = self._memory.how(IMAGE.name, {})
         self._seconds_each = IMAGE.seconds({}, run.job.root, run.job.look.depth)
 
@@ -263,27 +265,35 @@ class Folders(Gather):
         if one.left:
             return
         found = folder_facts(one.listing, one.damages, one.captioned)
-        unread = (*found.unread_tables, *one.unread_tables)
         pictures = one.pictures.told()
         found = replace(
             found,
             images=one.looked_at,
             pictures=pictures,
-            unread_tables=unread,
+            unread_tables=(*found.unread_tables, *one.unread_tables),
             captions=one.captions.told(),
         )
         read_at = None if one.read else one.oldest
-        self.come.append(Looked(facts=found, target=one.target, read_at=read_at))
+        if found.left_behind or found.pairing.unpaired or found.pairing.few:
+            self._held.append((one, found, read_at))
+        else:
+            self.come.append(Looked(facts=found, target=one.target, read_at=read_at))
         self.come += not_seen(found)
         self.come += not_decoded(found.file, pictures, FolderFacts, one.target)
 
+    def needs(self, target: Target) -> bool:
+        """Whether it is a source, which may say what becomes of an image without a caption."""
+        return isinstance(target, Source)
 
-def not_seen(found: FolderFacts) -> Iterator[Left]:
-    """Say of videos, and of what is to be heard, that nobody looks into them."""
-    for count, medium, noun in (
-        (found.videos, "video", "video"),
-        (found.sounds, "audio", "audio file"),
-    ):
-        if count:
-            reason = Foreign(f"{medium} is not read by this version")
-            yield Left(reason=reason, kinds=(FolderFacts,), count=count, about="image", noun=noun)
+    def hear(self, target: Target, facts: object) -> None:
+        """Take in what sources do with the names of files."""
+        for one in getattr(facts, "uses", ()) if isinstance(target, Source) else ():
+            self._uses.setdefault(one.how, f"{one.at.file}:{one.at.line}")
+
+    def finish(self) -> Iterator[Look]:
+        """Give what waited for sources."""
+        lists, asks, spares = (self._uses.get(how, "") for how in ("lists", "asks", "spares"))
+        for one, found, read_at in self._held:
+            left = 0 if spares and not lists else found.left_behind
+            facts = replace(found, left_behind=left, listed_by=lists, asked_by=asks)
+            yield Looked(facts=facts, target=one.target, read_at=read_at)

@@ -1,12 +1,13 @@
-"""Says of images that nothing here decodes that nobody has looked at them, and what would."""
+"""Says of what nothing here decodes that nobody has looked at it, and what would."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from preflight.findings.check import Foreign
 from preflight.findings.finding import Location
 from preflight.findings.looks import Failed, Left
-from preflight.images.facts import Pictures
+from preflight.images.facts import FolderFacts, Pictures
 from preflight.targets.targets import Folder
 from preflight.values.names import counted
 
@@ -48,3 +49,14 @@ def not_decoded(
             noun=noun,
             target=target,
         )
+
+
+def not_seen(found: FolderFacts) -> Iterator[Left]:
+    """Say of videos, and of what is to be heard, that nobody looks into them."""
+    for count, medium, noun in (
+        (found.videos, "video", "video"),
+        (found.sounds, "audio", "audio file"),
+    ):
+        if count:
+            reason = Foreign(f"{medium} is not read by this version")
+            yield Left(reason=reason, kinds=(FolderFacts,), count=count, about="image", noun=noun)

@@ -82,6 +82,28 @@ class Pairing(NamedTuple):
     """Extensions of other files that most images without a caption have, the commonest first."""
 
 
+class SideFolder(NamedTuple):
+    """A folder that has a file for most images of another one: masks, depth maps, labels."""
+
+    file: str
+    images: str
+    """The folder of these images."""
+
+    pairs: int
+    lacking: int = 0
+    """Images for which it has none."""
+
+    lacking_names: tuple[str, ...] = ()
+    """Of the first few, without their folder."""
+
+    alone: int = 0
+    """Files of it that belong to no image."""
+
+    alone_names: tuple[str, ...] = ()
+    are_labels: bool = False
+    """Whether they are texts, such as a detector reads: an image need not have one."""
+
+
 class Length(NamedTuple):
     """How many captions have just so many characters."""
 

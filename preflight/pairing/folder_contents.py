@@ -10,10 +10,10 @@ import os
 import stat
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
-from preflight.formats.suffixes.images import is_image
+from preflight.formats.suffixes.images import is_beside_an_image, is_image
 from preflight.formats.suffixes.sounds import is_sound
 from preflight.formats.suffixes.videos import is_video
 from preflight.pairing.facts import Pairing
@@ -43,6 +43,9 @@ class FolderContents:
 
     beside_images: frozenset[str] = frozenset()
     """Those of them that stand beside an image of the same stem."""
+
+    left_behind: tuple[str, ...] = ()
+    """What macOS has put beside images: `._dog.jpg`."""
 
     error: str | None = None
     """Why it could not be listed."""
@@ -140,27 +143,30 @@ def list_all(top: str, root: str, longer: str = "") -> Iterator[FolderContents]:
             if here.st_ino and (here.st_dev, here.st_ino) in met:
                 continue
             met.add((here.st_dev, here.st_ino))  # some file systems of Windows number nothing
-            files, others = _entries(path)
+            files, others, left_behind = _entries(path)
         except OSError as error:
             yield FolderContents(path=path, place=place, error=error.strerror or str(error))
             continue
         folders = sorted((one for one, why in others.items() if why == _FOLDER), reverse=True)
         no_files = {one: others[one] for one in sorted(others) if _is_none(one, others[one], place)}
-        found = _contents(path, place, files, no_files, longer)
+        found = replace(
+            _contents(path, place, files, no_files, longer), left_behind=tuple(left_behind)
+        )
         paths = ((os.path.join(path, one), found.inside(one)) for one in folders)
         waiting += (one for one in paths if not leads_to_system(one[0]))
         yield found
 
 
-def _entries(path: str) -> tuple[list[str], dict[str, str]]:
-    """List a folder: the names of its files, and what else has a name, with what it is."""
+def _entries(path: str) -> tuple[list[str], dict[str, str], list[str]]:
+    """List a folder: its files, what else has a name, with what it is, and what macOS left."""
     listed = list_names(path)
+    left_behind = sorted(filter(is_beside_an_image, listed.files))
     names = [name for name in listed.files if name[0] != "."]
     listed.files.clear()
     others = [*(one.name for one in listed.folders), *listed.others]
     told = {name: _why_no_file(os.path.join(path, name)) for name in others if name[0] != "."}
     names += (name for name, why in told.items() if why is None)
-    return names, {name: why for name, why in told.items() if why is not None}
+    return names, {name: why for name, why in told.items() if why is not None}, left_behind
 
 
 def _is_none(name: str, why: str, place: str) -> bool:

@@ -61,6 +61,13 @@ class Stage(NamedTuple):
     """Whether the last batch may be smaller."""
 
 
+class ClassNumber(NamedTuple):
+    """A folder of files, and the label of all of them."""
+
+    folder: str
+    label: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reads:
     """What a live loader says that it reads."""
@@ -101,6 +108,9 @@ class Reads:
     lost_names: tuple[str, ...] = ()
     """Of the first few of them."""
 
+    numbers: tuple[ClassNumber, ...] = ()
+    """The folders of its files, each with the label that all of its files have."""
+
     shifted: Shifted | None = None
     """What is known of lists of files that are out of step."""
 
@@ -135,6 +145,18 @@ class ReadsClasses(NamedTuple):
 
     labels_unused: bool = False
     """Whether a loop of the file leaves labels aside (`for images, _ in loader`)."""
+
+
+class UsesFiles(NamedTuple):
+    """A line that does something with the names of files."""
+
+    how: str
+    """`asks`: whether the caption of an image is there; `lists`: takes all names of a folder, also
+    those that begin with a dot; `spares`: takes them without those; `table`: names a list."""
+
+    at: Definition
+    names: tuple[str, ...] = ()
+    """Of such a list, without its folder."""
 
 
 class Shifted(NamedTuple):

@@ -10,6 +10,7 @@ from typing import Any
 
 from preflight.objects.attributes import own_attributes
 from preflight.objects.facts import Definition
+from preflight.pipelines.class_numbers import class_numbers
 from preflight.pipelines.facts import Reads, Stage
 from preflight.pipelines.file_lists import listing_of
 from preflight.pipelines.handlers import handler_of, named
@@ -64,6 +65,7 @@ def reads(loader: object, name: str, made: Definition, lines: Lines) -> Reads | 
         rows=found.rows,
         lost=found.lost,
         lost_names=tuple(found.lost_names[:3]),
+        numbers=class_numbers(dataset),
         shifted=out_of_step(dataset),
     )
 

@@ -135,13 +135,14 @@ class JobSources:
     ) -> SourceFacts:
         """Give what there is to judge."""
         method, method_from = default_start_method()
-        files = [self.files[name] for name in self.files]
+        files = list(self.files.values())
         unreadable = [(one.file, *one.unreadable) for one in files if one.unreadable is not None]
         draws: dict[str, str] = {}
         for one in files:
-            for how, line in one.draws._asdict().items():
-                if line is not None:
-                    draws.setdefault(how, f"{one.file}:{line}")
+            told = {how: f"{one.file}:{at}" for how, at in one.draws._asdict().items() if at}
+            draws = told | draws
+        entries = tuple(self._entries()) if self.is_folder else ()
+        of_job = [one for one in files if not (entries and one.is_script) or one.file in entries]
         return SourceFacts(
             file=self.name,
             files=self.count,
@@ -149,13 +150,14 @@ class JobSources:
             unreadable=(*unreadable, *more),
             is_folder=self.is_folder,
             scripts=sum(one.is_script is True for one in files) if self.is_folder else 0,
-            entries=tuple(self._entries()) if self.is_folder else (),
+            entries=entries,
             implied=self.implied,
             unguarded=tuple(one for one in unguarded if one is not None),
             default_start_method=method,
             default_start_method_from=method_from,
             pipelines=tuple(self.pipelines),
             class_folders=tuple(call for one in files for call in one.class_folders),
+            uses=tuple(use for one in of_job for use in one.uses),
             resampled=draws.get("resampled"),
             perhaps_resampled=draws.get("perhaps"),
             drawn_once=draws.get("once"),

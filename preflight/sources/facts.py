@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from preflight.objects.facts import ModelCopy
-from preflight.pipelines.facts import Reads, ReadsClasses
+from preflight.pipelines.facts import Reads, ReadsClasses, UsesFiles
 from preflight.sources.flaws.facts import BatchLoop, Flaws, Returned
 
 
@@ -151,6 +151,7 @@ class SourceFile(NamedTuple):
     """Whether a pipeline of webdataset is written out in it, with its shards."""
 
     class_folders: tuple[ReadsClasses, ...] = ()
+    uses: tuple[UsesFiles, ...] = ()
     is_script: bool | None = False
     """Whether it does something only where it is started; None: by its name, it has no guard."""
 
@@ -260,6 +261,10 @@ class SourceFacts:
 
     class_folders: tuple[ReadsClasses, ...] = ()
     """Where folders are read of which each folder is a class, of all files."""
+
+    uses: tuple[UsesFiles, ...] = ()
+    """What is done with the names of images, of captions and of lists, in all files but other
+    scripts than what is started."""
 
     perhaps_resampled: str | None = None
     """Where an expression decides whether they are (`resampled=args.resampled`)."""

@@ -6,6 +6,7 @@ import re
 from typing import NamedTuple
 
 from preflight.pipelines.facts import RESAMPLED
+from preflight.pipelines.file_use import files_used_in, may_use_files
 from preflight.pipelines.image_folder_calls import class_folders_in
 from preflight.pipelines.written import written_in
 from preflight.sources.environment_reads import environment_reads
@@ -50,13 +51,14 @@ class Words(NamedTuple):
     loaders: bool = False
     shards: bool = False
     classes: bool = False
+    files: bool = False
     flaws: Signs = Signs()
     loops: bool = False
 
     @property
     def any(self) -> bool:
         """Whether it has to be parsed."""
-        return any((*self[:4], self.loops, *self.flaws))
+        return any((*self[:5], self.loops, *self.flaws))
 
 
 def speaks_of_environment(content: bytes) -> bool:
@@ -72,6 +74,7 @@ def words_in(content: bytes, name: str, *, loops: bool = True) -> Words:
         loaders=any(word in content for word in _LOADERS),
         shards=any(word in content for word in _SHARDS),
         classes=b"ImageFolder" in content and not is_test(name),
+        files=not is_test(name) and may_use_files(content),
         flaws=Signs() if is_test(name) else signs_in(content),
         loops=loops and may_loop(content),
     )
@@ -116,5 +119,6 @@ def of_parsed(parsed: Parsed, name: str, words: Words) -> SourceFile:
         flaws=flaws_in(parsed, every, name, words.flaws),
         loops=tuple(batch_loops(every, name)) if words.loops else (),
         class_folders=class_folders_in(parsed, name) if words.classes else (),
+        uses=files_used_in(parsed, name) if words.files else (),
         opens=words.shards and any(one.shards for one in written_in(parsed, name)),
     )

@@ -6,6 +6,7 @@ Each fault is planted in the file that has it, in a real process.
 from __future__ import annotations
 
 import pickle
+import re
 import sys
 import traceback
 from pathlib import Path
@@ -244,15 +245,9 @@ def test_what_the_job_raises_through_lines_of_ours_is_its_own(job: str, jobs: Re
 def test_a_failure_in_a_worker_of_the_round_trip_is_ours(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is given the text of our code, which has no file there."""
     whole = fresh.inspect.getsource
-    planted = (
-        "_load(stream: Stream, order: Mapping[str, Any], place: ProgressFile):\n    order[9]\n"
-    )
-    head = (
-        "_load(stream: Stream, order: Mapping[str, Any], place: ProgressFile) -> dict[str, Any]:\n"
-    )
-    monkeypatch.setattr(
-        fresh.inspect, "getsource", lambda module: whole(module).replace(head, planted)
-    )
+    head = re.compile(r"(?<=\ndef _load\()[^\n]*:\n")
+    planted = "stream, order, place):\n    order[9]\n"
+    monkeypatch.setattr(fresh.inspect, "getsource", lambda module: head.sub(planted, whole(module)))
     around = fresh.Surroundings(timeout=60, alive=lambda: None, path=sys.path, files={})
     worker = fresh.start("spawn", around)
     worker.order(roots=0, slowly=False)

@@ -9,7 +9,7 @@ import pytest
 from torch.distributed import checkpoint as parts
 
 from preflight.render.terminal import render
-from preflight.scripts.saving.points import _of_parts
+from preflight.scripts.saving.save_points import _of_parts
 from tests.scripts.test_resume import UNLOADED, UNSAVED, Change, rehearse, write
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("copies")]

@@ -10,7 +10,7 @@ import pytest
 
 import preflight
 from preflight.findings.report import Report
-from preflight.sources.makers.offers import scripts_in
+from preflight.sources.makers.offers import offers, scripts_in
 
 pytestmark = pytest.mark.usefixtures("at_hand")
 
@@ -353,6 +353,24 @@ def test_scripts_of_other_names_are_offered_where_they_train(tmp_path: Path) -> 
 
     assert scripts_in(str(tmp_path)) == ["projects/adder/adder.py", "projects/chat/chat.py"]
     assert "preflight run projects/adder/adder.py" in str(preflight.run(folder=str(tmp_path)))
+
+
+def test_a_script_called_run_is_offered_where_it_stands_at_the_top(tmp_path: Path) -> None:
+    """Behind one that says that it trains; what runs tests has another name."""
+    script(tmp_path, "run.py")
+    script(tmp_path, "run_tests.py")
+    assert scripts_in(str(tmp_path)) == ["run.py"]
+    script(tmp_path, "train_net.py")
+    assert scripts_in(str(tmp_path)) == ["train_net.py", "run.py"]
+
+
+def test_of_models_that_nothing_starts_one_with_defaults_is_no_better(tmp_path: Path) -> None:
+    model = "class {0}(nn.Module):\n    def __init__(self, size{1}):\n        pass\n\n\n"
+    text = "from torch import nn\n\n\n" + model.format("Attend", "=3")
+    (tmp_path / "nets.py").write_text(text)
+    assert offers(str(tmp_path), [])["model"][0] == "preflight run nets:Attend"
+    (tmp_path / "nets.py").write_text(text + model.format("Unet", ""))
+    assert "model" not in offers(str(tmp_path), [])
 
 
 def test_a_script_that_imports_its_own_package_is_offered_as_a_module_of_it(

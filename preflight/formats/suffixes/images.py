@@ -58,3 +58,8 @@ def is_image(name: str) -> bool:
         return False
     base = name.rfind("/") + 1
     return dot > base and not name.startswith("._", base)
+
+
+def is_beside_an_image(name: str) -> bool:
+    """Whether a file without a folder is what macOS has put beside an image: `._dog.jpg`."""
+    return name.startswith("._") and is_image(name[2:])

@@ -32,7 +32,7 @@ _MAKES = re.compile(rb"^def (?:create|get|build|make)_(?:model|\w*loaders?)\b", 
 _ENTERS = re.compile(rb"^\w+(?:\.\w+)*\(|^(?:for|while|with) ", re.MULTILINE)
 
 _FIRST = re.compile(r"train|main|finetune|pretrain", re.IGNORECASE)
-_SCRIPT = re.compile(r"(?:\w+_)?(?:train|main|finetune|pretrain)\w*\.py", re.IGNORECASE)
+_SCRIPT = re.compile(r"(?:(?:\w+_)?(?:train|main|finetune|pretrain)\w*|run)\.py", re.IGNORECASE)
 
 # What a script does that trains, whatever it is called.
 _TRAINS = re.compile(rb"\.backward\(|(?:\b|_)[tT]rainer\w*\.(?:fit|run|train)\(")
@@ -108,16 +108,21 @@ def _made_in(folder: str, paths: tuple[str, ...]) -> dict[str, tuple[str, str | 
 
     found: dict[str, tuple[str, str | None]] = {}
     makers = worth_offering(factories_in(folder, paths=paths))
-    alike = Counter((one.kind, _how_good(one)) for one in makers)
+    alike = Counter(map(_alike, makers))
     for maker in sorted(makers, key=_how_good):
         # Of several classes that nothing here starts, any may be a block of another.
-        if not maker.is_guess or maker.is_called or alike[maker.kind, _how_good(maker)] == 1:
+        if not maker.is_guess or maker.is_called or alike[_alike(maker)] == 1:
             found.setdefault(maker.kind, (_command(maker.call), _said_of(maker)))
     return found
 
 
 def _how_good(maker: Maker) -> tuple[bool, bool, bool]:
     return not maker.is_called, bool(maker.needs), not _LIKELY.search(maker.file)
+
+
+def _alike(maker: Maker) -> tuple[str, bool, bool]:
+    """Give what a maker has in common with others, whatever it needs: a block has defaults, too."""
+    return maker.kind, maker.is_called, _LIKELY.search(maker.file) is not None
 
 
 def _said_of(maker: Maker) -> str:

@@ -1,0 +1,77 @@
+"""A list of a data set names images that are not there.
+
+What it finds
+    Lists (CSV, TSV, JSON, JSON Lines, texts with a name in each line) in a folder of images, above
+    it in the job's folder, or in a folder called `annotations`, `splits` or the like, of which a
+    column names images that are there, and others that are not. A name is there if an image is
+    whose path ends in it, so that it does not matter from where the job means it; of names without
+    an extension, half of all have to be there. Lists of addresses, of images of which none is here,
+    and of what is left out (`missing.txt`, `skipped.csv`) are passed over, and so are larger ones
+    than 16 MiB. `metadata.csv` and `metadata.jsonl` are read by sample-unpaired.
+
+    An error where a source writes out the list's name; else a warning, as a guess, and a note where
+    more are gone than there. A warning, too, where a source asks whether a file is there before it
+    reads it; a note where another column sets those rows apart (`split = test`).
+
+Why it matters
+    A data set that is made of the list raises FileNotFoundError in a worker, in the middle of an
+    epoch, when it comes to the first of them.
+
+What to do
+    Copy the images that are missing, or take their lines out of the list.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from preflight.check import check
+from preflight.facts import FileList
+from preflight.finding import Finding, Location, Severity
+from preflight.job import Job
+from preflight.values.names import counted, first_of, shown
+
+_MANY = 0.5
+
+
+@check(
+    over=FileList,
+    title="list of a data set that names images which are not there",
+    many="lists name images that are not there",
+    severity=Severity.ERROR,
+)
+def dataset_absent(facts: FileList, _job: Job) -> Iterator[Finding]:
+    """Tell how many of the names of a column lead to no image."""
+    column = facts.column
+    if not column.missing:
+        return
+    of = f" ({shown(column.name)})" if column.name else ""
+    apart = f"; all of them have {shown(column.apart)}" if column.apart else ""
+    yield dataset_absent.found(
+        f"{column.missing:,} of {counted(column.names, 'image')} that it names{of} "
+        f"{'is' if column.missing == 1 else 'are'} not there: "
+        f"{first_of(column.first, column.missing)}{apart}",
+        at=Location(file=facts.file),
+        severity=_severity(facts),
+        why=_why(facts),
+        fix="Copy what is missing, or take its lines out of the list.",
+        evidence={"missing": column.missing, "of": column.names},
+        about=column.name or None,
+    )
+
+
+def _severity(facts: FileList) -> Severity:
+    column = facts.column
+    if column.apart or (not facts.read_by and column.missing > _MANY * column.names):
+        return Severity.NOTE
+    if not facts.read_by or facts.asked_by or column.stems:
+        return Severity.WARNING
+    return Severity.ERROR
+
+
+def _why(facts: FileList) -> str:
+    if facts.asked_by:
+        return f"{facts.asked_by} asks whether a file is there: they may be left out, all the same."
+    named = f"{facts.read_by} names the list" if facts.read_by else "Where the job reads the list"
+    joint = ": " if facts.read_by else ", "
+    return f"{named}{joint}a worker raises FileNotFoundError at the first that it comes to."

@@ -1,0 +1,199 @@
+"""Reads lists of images (CSV, JSON, JSON Lines, texts), and looks for what they name.
+
+Where such names begin is not known: one is there if an image is that its path ends in.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import posixpath
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, TypeAlias
+
+from preflight.datasets.facts import NamedColumn, NamesSeen
+from preflight.formats.suffixes.images import is_image
+from preflight.kinds.asked import Asked
+from preflight.targets.folders import walk
+from preflight.values.names import name_of
+
+SUFFIXES = (".csv", ".tsv", ".jsonl", ".json", ".txt", ".lst")
+
+MOST_BYTES = 16 << 20
+"""Of a larger list, nothing is known."""
+
+_MOST_IMAGES = 500_000
+_MOST_ROWS = 2_000_000
+_FEWEST = 4
+_NAMED = 5
+_LONGEST = 200
+
+# The part of a column that has to name images, and of names that has to be there.
+_MOSTLY = 0.9
+_THERE = 0.1
+
+_DEEPEST = 6
+_KINDS = 10
+_PLACES = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:").match
+_NUMBERED = re.compile(r"(?:\d+\s+)?(.+?\.\w{2,5})(?=[\s,;|]|$)").match
+_PARTS = re.compile(r"[\s,;|]")
+
+Row: TypeAlias = dict[str, str]
+
+
+def look(asked: Asked) -> Iterator[NamesSeen]:
+    """Read each list that is asked about."""
+    there = _Images(asked.wire["folders"], asked)
+    for path in asked.wire["paths"] if there.count <= _MOST_IMAGES else ():
+        asked.alive(name_of(path, asked.root))
+        rows = list(_rows_of(path))
+        columns = tuple(_columns(rows, os.path.dirname(path), there))
+        if columns:
+            yield NamesSeen(name_of(path, asked.root), columns)
+
+
+class _Images:
+    """All images in some folders, and the folders in which each name stands."""
+
+    def __init__(self, folders: Sequence[str], asked: Asked) -> None:
+        self.tops = folders
+        self.count = 0
+        self.root = asked.root
+        self._places: dict[str, list[str]] = {}
+        self._stems: dict[str, None] = {}
+        for top in folders:
+            for place, listed in walk(top):
+                asked.alive()
+                inside = place.replace(os.sep, "/")
+                for name in filter(is_image, listed.files):
+                    self.count += 1
+                    self._places.setdefault(name, []).append(inside)
+                    self._stems[name.rpartition(".")[0]] = None
+                if self.count > _MOST_IMAGES:
+                    return
+
+    def hold(self, name: str) -> bool:
+        """Whether an image is there whose path ends in this one."""
+        above, _, base = posixpath.normpath(name.replace("\\", "/")).rpartition("/")
+        above = above.replace("../", "").strip("./")
+        places = self._places.get(base, ())
+        return any(not above or f"/{one}".endswith(f"/{above}") for one in places)
+
+    def hold_stem(self, name: str) -> bool:
+        """Whether an image has this name, but for its extension."""
+        return name.rpartition("/")[2] in self._stems
+
+    def lie(self, name: str, folder: str) -> bool:
+        """Whether a file is there by this name, from wherever it may be meant."""
+        bases = (folder, os.path.dirname(folder), self.root, *self.tops)
+        return any(os.path.lexists(os.path.join(one, name)) for one in bases)
+
+
+# --- columns --------------------------------------------------------------------------------------
+
+
+def _columns(rows: Sequence[Row], folder: str, there: _Images) -> Iterator[NamedColumn]:
+    keys = list(dict.fromkeys(key for row in rows[:100] for key in row))
+    paths = [key for key in keys if _share(rows, key, is_image) >= _MOSTLY]
+    for key in paths or keys:
+        is_stem = not paths
+        told = (row[key] for row in rows if row.get(key))
+        names = list(dict.fromkeys(one for one in told if is_stem or is_image(one)))
+        unique = not is_stem or len(names) == sum(key in row for row in rows)
+        if len(names) < _FEWEST or not unique or any(map(_PLACES, names)):
+            continue
+        held = there.hold_stem if is_stem else there.hold
+        gone = {one for one in names if not held(one)}
+        if len(names) - len(gone) < max(2, (0.5 if is_stem else _THERE) * len(names)):
+            continue  # a list of other images
+        gone = {one for one in gone if is_stem or not there.lie(one, folder)}
+        yield NamedColumn(
+            name=key[:_LONGEST],
+            names=len(names),
+            missing=len(gone),
+            stems=is_stem,
+            first=tuple(one[:_LONGEST] for one in names if one in gone)[:_NAMED],
+            apart=_apart(rows, key, gone),
+        )
+
+
+def _share(rows: Sequence[Row], key: str, is_one: Any) -> float:
+    values = [row[key] for row in rows if row.get(key)]
+    return sum(map(is_one, values)) / len(values) if values else 0.0
+
+
+def _apart(rows: Sequence[Row], key: str, gone: set[str]) -> str:
+    """Name what sets the rows apart that name what is not there: `split = test`."""
+    for other in rows[0] if gone else ():
+        lacking = {row.get(other, "") for row in rows if row.get(key) in gone}
+        rest = {row.get(other, "") for row in rows if row.get(key) not in gone}
+        if other != key and lacking.isdisjoint(rest) and len(lacking | rest) <= _KINDS and rest:
+            return f"{other} = {' or '.join(sorted(lacking))}"[:_LONGEST]
+    return ""
+
+
+# --- forms ----------------------------------------------------------------------------------------
+
+
+def _rows_of(path: str) -> Iterator[Row]:
+    """Give the rows of a list, as far as it is one."""
+    try:
+        with open(path, encoding="utf-8-sig", newline="") as file:
+            if path.endswith(".json"):
+                yield from _of_json(json.load(file))
+            elif path.endswith(".jsonl"):
+                yield from _of_json([json.loads(line) for line in file if not line.isspace()])
+            elif path.endswith((".csv", ".tsv")):
+                yield from _of_table(file.read().splitlines())
+            else:
+                lines = [line.strip() for line in file]
+                yield from ({"": _first(line)} for line in lines if line)
+    except (OSError, ValueError, RecursionError, MemoryError, csv.Error):
+        return  # nobody has said that it is a list
+
+
+def _first(line: str) -> str:
+    """Give what a line of a text names, behind a number and before labels."""
+    match = _NUMBERED(line)
+    return match[1] if match and is_image(match[1]) else _PARTS.split(line)[0]
+
+
+def _of_table(lines: Sequence[str]) -> Iterator[Row]:
+    first = lines[0] if lines else ""
+    delimiter = max(",\t;|", key=first.count)
+    rows = csv.reader(lines, delimiter=delimiter)
+    names = next(rows, [])
+    if any(map(is_image, names)):  # it has no names of columns
+        yield {str(place): value for place, value in enumerate(names)}
+        names = [str(place) for place in range(len(names))]
+    for row in rows:
+        yield {name: value.strip() for name, value in zip(names, row, strict=False)}
+
+
+def _of_json(value: Any) -> Iterator[Row]:
+    """Give the texts of the objects in a value, by their places in it; keys may be names, too."""
+    stack: list[tuple[Any, str, int]] = [(value, "", 0)]
+    left = _MOST_ROWS
+    while stack and left:
+        one, place, depth = stack.pop()
+        left -= 1
+        if isinstance(one, dict):
+            if len(one) >= _FEWEST and all(map(is_image, one)):
+                yield from ({place: name} for name in one)
+            plain = {
+                f"{place}.{key}".lstrip("."): str(text)
+                for key, text in one.items()
+                if isinstance(text, (str, int)) and not isinstance(text, bool)
+            }
+            if depth and plain:
+                yield plain
+            inner: Iterable[tuple[str, Any]] = ((f"{place}.{key}", two) for key, two in one.items())
+        elif isinstance(one, list):
+            yield from ({place: text} for text in one if isinstance(text, str))
+            inner = ((place, two) for two in reversed(one))
+        else:
+            continue
+        if depth < _DEEPEST:
+            stack += [(two, at, depth + 1) for at, two in inner if isinstance(two, (dict, list))]

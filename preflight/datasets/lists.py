@@ -1,0 +1,139 @@
+"""Has lists of images read that lie in the folders of a data set, or above them."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from preflight.datasets.facts import FileList, NamesSeen
+from preflight.datasets.file_lists import MOST_BYTES, SUFFIXES
+from preflight.datasets.kind import LIST_NAMES
+from preflight.findings.looks import Look, Looked
+from preflight.formats.suffixes.images import is_image
+from preflight.kinds.gather import Gather, Run
+from preflight.kinds.kind import Kind
+from preflight.kinds.question import Question
+from preflight.kinds.rooms import facts_of
+from preflight.kinds.target import Target
+from preflight.targets.file_types.suffixes import TABLES
+from preflight.targets.targets import Folder, Source
+from preflight.values.listing import list_names
+from preflight.values.names import first_of
+
+_MOST = 32
+"""Lists of one folder: where there are more, each belongs to one image."""
+
+_HOLDING = re.compile(r"annotations?|annos?|labels?|lists?|splits?|meta(?:data)?|imagesets|main")
+
+# Lists of what is left out, or of what was found.
+_ASIDE = re.compile(
+    r"miss|skip|exclu|ignor|corrupt|invalid|remov|delet|fail|bad|broken|duplic|reject|error|black|"
+    r"cache|output|result|predict|submi|log",
+    re.IGNORECASE,
+)
+
+
+class Lists(Gather):
+    """All lists of a run, those that no other reader reads."""
+
+    def __init__(self, kind: Kind, run: Run) -> None:
+        super().__init__(kind, run)
+        self._seen: list[tuple[Target, NamesSeen]] = []
+        self._named: dict[str, str] = {}
+        """By a list's name, the first line of a source that names it."""
+
+        self._asks = ""
+
+    def needs(self, target: Target) -> bool:
+        """Whether it is a folder of images, or a source that may name a list."""
+        return isinstance(target, (Folder, Source))
+
+    def questions(self) -> Iterator[Question]:
+        """Ask about the lists of all folders of images at once."""
+        root = os.path.abspath(self.run.job.root)
+        folders = [one for one in self.run.targets if isinstance(one, Folder)]
+        tops = [os.path.abspath(os.path.join(root, one.path)) for one in folders]
+        paths = list(dict.fromkeys(path for top in tops for path in lists_around(top, root)))
+        if paths:
+            yield Question(
+                kind=LIST_NAMES,
+                wire={"paths": paths, "folders": tops},
+                target=folders[0],
+                at=folders[0].place(self.run.job.root),
+                gives=(FileList,),
+                gather=self,
+                seconds=0.1,
+            )
+
+    def heard(self, question: Question, told: tuple[Mapping[str, Any], ...]) -> Iterator[Look]:
+        """Take in what lists name."""
+        self._seen += ((question.target, facts_of(plain)) for plain in told)
+        yield from ()
+
+    def hear(self, target: Target, facts: object) -> None:
+        """Take in which lists sources name."""
+        # Types of what sources tell stand above some rooms, and are asked for by their fields here.
+        for one in getattr(facts, "uses", ()) if isinstance(target, Source) else ():
+            line = f"{one.at.file}:{one.at.line}"
+            self._asks = self._asks or (line if one.how == "asks" else "")
+            for name in one.names:
+                self._named.setdefault(name, line)
+
+    def finish(self) -> Iterator[Look]:
+        """Give each column that names images of these folders."""
+        for target, seen in self._seen:
+            read_by = self._named.get(os.path.basename(seen.file), "")
+            for column in seen.columns:
+                facts = FileList(
+                    file=seen.file, column=column, read_by=read_by, asked_by=self._asks
+                )
+                yield Looked(facts=facts, target=target)
+
+    def remarks(self) -> Iterator[str]:
+        """Say how far lists were looked at, which are told as not read."""
+        names = [seen.file for _, seen in self._seen]
+        if names:
+            were = "was" if len(names) == 1 else "were"
+            said = f"{first_of(names, len(names))} {were} held against the images that are there"
+            yield f"{said}, and not read otherwise."
+
+
+def lists_around(top: str, root: str) -> Iterator[str]:
+    """Give the lists in a folder, in those above it in the job's, and in those named for them."""
+    places = [top] if os.path.isdir(top) else []
+    while places and places[-1] != root and places[-1].startswith(os.path.join(root, "")):
+        places.append(os.path.dirname(places[-1]))
+    for place in places:
+        yield from _lists_in(place, deeper=2)
+
+
+def _lists_in(place: str, *, deeper: int) -> Iterator[str]:
+    try:
+        listed = list_names(place)
+    except OSError:
+        return  # the look at the folder itself says so
+    pictured = {one.rpartition(".")[0] for one in filter(is_image, listed.files)}
+    names = [one for one in listed.files if _is_list(one, pictured)]
+    paths = [os.path.join(place, one) for one in sorted(names)]
+    yield from _not_too_large(paths if len(paths) <= _MOST else ())
+    for one in sorted(listed.folders, key=lambda one: one.name):
+        if deeper and _HOLDING.fullmatch(one.name.lower()):
+            yield from _lists_in(one.path, deeper=deeper - 1)
+
+
+def _is_list(name: str, pictured: set[str]) -> bool:
+    stem = name.rpartition(".")[0]
+    is_one = name.endswith(SUFFIXES) and name[0] != "." and name not in TABLES
+    return is_one and stem not in pictured and _ASIDE.search(stem) is None
+
+
+def _not_too_large(paths: Iterable[str]) -> Iterator[str]:
+    for path in paths:
+        try:
+            size = os.path.getsize(path)
+        except OSError:
+            continue
+        if size <= MOST_BYTES:
+            yield path

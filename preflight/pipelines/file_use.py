@@ -1,0 +1,134 @@
+"""Finds what a source does with the names of files: which it leaves out, lists, or has in a table.
+
+By one file alone: what another one hands to it is not known.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Sequence
+
+from preflight.formats.suffixes.images import EXTENSIONS
+from preflight.objects.facts import Definition
+from preflight.pairing.rules import PLAIN
+from preflight.pipelines.facts import UsesFiles
+from preflight.syntax.parsing import Parsed
+from preflight.syntax.running import last_name, text_of
+
+# Whoever asks, or lists, or names a table, writes one of these.
+_ACTS = re.compile(
+    rb"exists\(|is_?file\(|listdir|scandir|iterdir|\bwalk\(|[ri]?glob\(|"
+    rb"\.(?:csv|tsv|jsonl?|txt|lst)[\"']"
+)
+_IMAGES = re.compile(
+    rb"Image\.open|imread|read_image|decode_image|decode_jpeg|"
+    rb"\.(?:jpe?g|png|webp|gif|bmp|tiff?)[\"']",
+    re.IGNORECASE,
+)
+
+_ASKS = frozenset({"exists", "isfile", "is_file", "lexists", "access"})
+_LISTS = frozenset({"listdir", "scandir", "iterdir", "walk", "glob", "iglob", "rglob"})
+_TEXT = re.compile(rf"\.?(?:{'|'.join(sorted(PLAIN))}|json)")
+_TABLE = re.compile(r"(?:.*[/\\])?([^/\\*{}]+\.(?:csv|tsv|jsonl?|txt|lst))", re.DOTALL)
+
+# What is asked for is no part of a sample.
+_ASIDE = re.compile(r"ck?pt|checkpoint|cache|out|save|config|resume|model|weight|log|meta|latent")
+
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_TABLES = 50
+
+
+def may_use_files(content: bytes) -> bool:
+    """Say whether a source may do any of this with images, without parsing it."""
+    return _ACTS.search(content) is not None and _IMAGES.search(content) is not None
+
+
+def files_used_in(parsed: Parsed, file: str) -> tuple[UsesFiles, ...]:
+    """Give each place that asks for a caption, lists all of a folder, or names a table."""
+    texts = [*_texts_in(parsed.tree)]
+    nodes = [one for one in ast.walk(parsed.tree) if isinstance(one, ast.expr)]
+    found: list[tuple[str, ast.expr, tuple[str, ...]]]
+    found = [("asks", node, ()) for node in _asking(parsed.tree)]
+    spares = _leaves_hidden(nodes)
+    for node in (one for one in nodes if isinstance(one, ast.Call)):
+        hidden = _lists(node)
+        if hidden is not None:
+            found.append(("lists" if hidden and not spares else "spares", node, ()))
+    tables = [(node, match[1]) for node, text in texts if (match := _TABLE.fullmatch(text))]
+    found += [("table", node, (name,)) for node, name in tables[:_TABLES]]
+    return tuple(
+        UsesFiles(how, Definition(file=file, line=node.lineno), names)
+        for how, node, names in sorted(found, key=lambda one: one[1].lineno)
+    )
+
+
+def _texts_in(tree: ast.AST) -> Iterator[tuple[ast.Constant, str]]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node, node.value
+
+
+# --- captions -------------------------------------------------------------------------------------
+
+
+def _asking(tree: ast.Module) -> Iterator[ast.expr]:
+    """Give the tests for a caption that may not be there, at which nothing is raised."""
+    holders: list[ast.AST] = [one for one in ast.walk(tree) if isinstance(one, _FUNCTIONS)]
+    for holder in [*holders, *(one for one in tree.body if not isinstance(one, _FUNCTIONS))]:
+        if any(_TEXT.fullmatch(text) for _, text in _texts_in(holder)):
+            yield from (test for test in _tests(holder) if _asks(test))
+
+
+def _tests(holder: ast.AST) -> Iterator[ast.expr]:
+    for node in ast.walk(holder):
+        if isinstance(node, ast.If):
+            raising = [*map(_raises, (node.body, node.orelse))]
+            yield from [] if any(raising) else [node.test]
+        elif isinstance(node, ast.IfExp):
+            yield node.test
+        elif isinstance(node, ast.comprehension):
+            yield from node.ifs
+
+
+def _raises(body: Sequence[ast.stmt]) -> bool:
+    return any(isinstance(one, ast.Raise) for one in body)
+
+
+def _asks(test: ast.expr) -> bool:
+    calls = (one for one in ast.walk(test) if isinstance(one, ast.Call))
+    return any(
+        last_name(one.func) in _ASKS and _ASIDE.search(ast.unparse(one).lower()) is None
+        for one in calls
+    )
+
+
+# --- folders --------------------------------------------------------------------------------------
+
+
+def _lists(call: ast.Call) -> bool | None:
+    """Whether names that begin with a dot are given, too, as glob.glob() does not; None: none."""
+    name = last_name(call.func)
+    of = last_name(call.func.value) if isinstance(call.func, ast.Attribute) else ""
+    if name not in _LISTS or (name == "walk" and of != "os"):
+        return None
+    if name not in ("glob", "iglob", "rglob", "iterdir"):
+        return True
+    pattern = text_of(call.args[0]) if call.args else None
+    last = re.split(r"[/\\]", pattern)[-1] if pattern else "*"
+    suffix = last.rpartition(".")[2].lower()
+    if not last.startswith("*") or not (suffix in EXTENSIONS or "*" in suffix):
+        return None  # of other files
+    return isinstance(call.func, ast.Attribute) and of != "glob"
+
+
+def _leaves_hidden(nodes: Sequence[ast.expr]) -> bool:
+    """Whether somebody asks for a dot at the beginning of a name."""
+    return any(
+        text_of(one) in (".", "._")
+        for node in nodes
+        if isinstance(node, ast.Compare)
+        or (isinstance(node, ast.Call) and last_name(node.func) == "startswith")
+        for one in ast.walk(node)
+        if isinstance(one, ast.Constant)
+    )

@@ -1,0 +1,185 @@
+"""dataset-absent holds what lists name against the images that are there."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from pathlib import Path
+
+import pytest
+
+import preflight
+from preflight.datasets.facts import FileList, NamedColumn, NamesSeen
+from preflight.datasets.file_lists import look
+from preflight.datasets.lists import lists_around
+from preflight.findings.finding import Severity
+from preflight.kinds.asked import Asked
+from preflight.testing import ask
+from tests.archives import photo
+from tests.files import put
+
+IMAGES = [f"data/images/{n:03}.jpg" for n in range(10)]
+NAMES = [f"{n:03}.jpg" for n in range(12)]
+STEMS = [f"{n:03}" for n in range(12)]
+
+
+def seen(folder: Path, name: str, text: str, *images: str) -> list[NamesSeen]:
+    put(folder, *(images or IMAGES), content=b"image")
+    put(folder, name, content=text.encode())
+    root, top = str(folder), str(folder / "data")
+    paths = list(lists_around(top, root))
+    wire = {"paths": paths, "folders": [top]}
+    steps = contextlib.nullcontext
+    asked = Asked(
+        wire=wire,
+        options={"root": root},
+        alive=lambda *_: None,
+        step=lambda _: steps(),
+        opening=lambda _: None,
+        some=lambda *_: None,
+        memory=0,
+    )
+    return list(look(asked))
+
+
+def lines(rows: list[str]) -> str:
+    return "".join(f"{row}\n" for row in rows)
+
+
+TABLES = {
+    "data/train.csv": "image,label\n" + lines([f"{one},1" for one in NAMES]),
+    "data/with_a_remark.csv": "image,label\nsee below,\n" + lines([f"{one},1" for one in NAMES]),
+    "data/no_names.csv": lines([f"{one},1" for one in NAMES]),
+    "data/train.tsv": "label\tpath\n" + lines([f"1\timages/{one}" for one in NAMES]),
+    "data/semicolons.csv": "label;path\n" + lines([f"1;./images/{one}" for one in NAMES]),
+    "data/annotations/coco.json": json.dumps(
+        {"images": [{"id": n, "file_name": one} for n, one in enumerate(NAMES)], "info": {}}
+    ),
+    "data/llava.json": json.dumps(
+        [{"image": f"data/images/{one}", "conversations": [{"value": "hm"}]} for one in NAMES]
+    ),
+    "data/rows.jsonl": lines([json.dumps({"file": one, "text": "a"}) for one in NAMES]),
+    "data/by_name.json": json.dumps(dict.fromkeys(NAMES, 3)),
+    "data/names.json": json.dumps(NAMES),
+    "splits/train.txt": lines(NAMES),
+    "data/labelled.txt": lines([f"images/{one} 3" for one in NAMES]),
+    "data/attributes.txt": lines([f"{one}  1 -1  1" for one in NAMES]),
+    "data/images.txt": lines([f"{n} images/{one}" for n, one in enumerate(NAMES)]),
+    "data/piped.txt": lines([f"{one}|a dog, asleep.|en" for one in NAMES]),
+    "data/ImageSets/Main/train.txt": lines(STEMS),
+    "train.csv": "id,score\n" + lines([f"{one},0.5" for one in STEMS]),
+}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_two_of_twelve_names_are_not_there(tmp_path: Path, name: str) -> None:
+    (found,) = seen(tmp_path, name, TABLES[name])
+
+    (column,) = found.columns
+    assert (found.file, column.names, column.missing) == (name, 12, 2)
+    assert [one[:3] for one in [first.rpartition("/")[2] for first in column.first]] == [
+        "010",
+        "011",
+    ]
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_list_of_what_is_there_is_whole(tmp_path: Path, name: str) -> None:
+    images = [f"data/images/{n:03}.jpg" for n in range(14)]
+
+    (found,) = seen(tmp_path, name, TABLES[name], *images)
+
+    assert [one.missing for one in found.columns] == [0]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "url,label\n" + lines([f"https://example.org/{one},1" for one in NAMES]),
+        "image,label\n" + lines([f"other-{one},1" for one in NAMES]),
+        "image,label\n" + lines([f"/mnt/other/{one},1" for one in NAMES]),
+        "image,label\n" + lines([f"val/{one},1" for one in NAMES]),
+        "text,label\n" + lines([f"a dog of {n},1" for n in range(12)]),
+        "label,score\n" + lines([f"{n},{n}.5" for n in range(12)]),
+        "id,name\n" + lines([f"{n % 3:03},x" for n in range(12)]),
+        lines(["not", "a", "table", "of", "anything"]),
+        '"an open quote',
+        "",
+    ],
+)
+def test_what_names_no_images_of_this_folder_is_no_list(tmp_path: Path, text: str) -> None:
+    assert seen(tmp_path, "data/train.csv", text) == []
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["data/missing.csv", "data/metadata.csv", "data/images/003.txt", "data/.hidden.csv", "a/b.csv"],
+)
+def test_what_is_left_out_or_read_by_others_is_passed_over(tmp_path: Path, name: str) -> None:
+    assert seen(tmp_path, name, TABLES["data/train.csv"]) == []
+
+
+def test_images_that_are_hidden_or_elsewhere_are_there(tmp_path: Path) -> None:
+    put(tmp_path, "data/.x/1.jpg", "old/2.jpg", content=b"image")
+    text = "image\n" + lines([*IMAGES, "data/.x/1.jpg", "old/2.jpg"])
+
+    (found,) = seen(tmp_path, "all.csv", text)
+
+    assert found.columns == (NamedColumn("image", 12),)
+
+
+def test_images_behind_a_link_are_there(tmp_path: Path) -> None:
+    images = [one.replace("data", "far") for one in IMAGES[:8]]
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data/images").symlink_to("../far/images")
+
+    (found,) = seen(tmp_path, "data/train.csv", TABLES["data/train.csv"], *images)
+
+    assert [(one.names, one.missing) for one in found.columns] == [(12, 4)]
+
+
+def test_a_split_that_is_not_there_is_set_apart(tmp_path: Path) -> None:
+    rows = [f"{one},{'test' if n > 9 else 'train'},1" for n, one in enumerate(NAMES)]
+
+    (found,) = seen(tmp_path, "data/all.csv", "image,split,label\n" + lines(rows))
+
+    assert [(one.missing, one.apart) for one in found.columns] == [(2, "split = test")]
+
+
+@pytest.mark.parametrize(
+    ("column", "read_by", "asked_by", "expected"),
+    [
+        (NamedColumn("image", 12, 2), "train.py:3", "", Severity.ERROR),
+        (NamedColumn("image", 12, 2), "", "", Severity.WARNING),
+        (NamedColumn("image", 12, 7), "", "", Severity.NOTE),
+        (NamedColumn("image", 12, 7), "train.py:3", "", Severity.ERROR),
+        (NamedColumn("image", 12, 2), "train.py:3", "train.py:5", Severity.WARNING),
+        (NamedColumn("id", 12, 2, stems=True), "train.py:3", "", Severity.WARNING),
+        (NamedColumn("image", 12, 2, apart="split = test"), "train.py:3", "", Severity.NOTE),
+        (NamedColumn("image", 12), "train.py:3", "", None),
+    ],
+)
+def test_it_is_as_grave_as_what_is_known(
+    column: NamedColumn, read_by: str, asked_by: str, expected: Severity | None
+) -> None:
+    facts = FileList(file="data/a.csv", column=column, read_by=read_by, asked_by=asked_by)
+
+    assert [one.severity for one in ask("dataset-absent", facts)] == [expected] * bool(expected)
+
+
+@pytest.mark.usefixtures("at_hand")
+def test_a_source_that_names_the_list_makes_it_an_error(tmp_path: Path) -> None:
+    put(tmp_path, *IMAGES, content=photo())
+    put(tmp_path, "data/train.csv", content=TABLES["data/train.csv"].encode())
+    put(tmp_path, "train.py", content=b"import PIL.Image\nrows = open('train.csv')\nx = '.jpg'\n")
+
+    report = preflight.run(folder=str(tmp_path), elsewhere=True, no_ledger=True)
+
+    (finding,) = report.findings
+    assert (finding.check, finding.severity) == ("dataset-absent", Severity.ERROR)
+    assert (
+        finding.message == "2 of 12 images that it names (image) are not there: 010.jpg and 011.jpg"
+    )
+    assert finding.why is not None and finding.why.startswith("train.py:2 names the list")
+    page = " ".join(str(report).split())
+    assert "data/train.csv was held against the images that are there" in page
