@@ -14,7 +14,7 @@ from preflight.formats.by_name import NUMPY, SAFETENSORS, TORCH
 # Of arrays and tensors within each other, how deep is looked.
 _DEEP = 4
 
-_DATABASES = (".sqlite", ".sqlite3", ".db")
+_DATABASE = b"SQLite format 3\0"
 
 
 class TornError(Exception):
@@ -29,7 +29,7 @@ def loader_of(suffix: str) -> tuple[str, Callable[[str], Any]] | None:
         return "numpy.load", _by_numpy
     if suffix == SAFETENSORS:
         return "safetensors", _by_safetensors
-    return ("sqlite3", _by_sqlite) if suffix in _DATABASES else None
+    return None
 
 
 def _by_torch(path: str) -> Any:
@@ -103,6 +103,9 @@ class Judge:
         self._digests: frozenset[str] = frozenset()
         self.name = ""
         known = loader_of(os.path.splitext(paths[0])[1].lower())
+        with open(paths[0], "rb") as file:
+            if file.read(len(_DATABASE)) == _DATABASE:
+                known = "sqlite3", _by_sqlite
         if known is not None:
             name, load = known
             try:

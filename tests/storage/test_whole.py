@@ -21,14 +21,14 @@ def add(path: Path, *keys: str) -> str:
 
 
 def test_a_database_is_whole_whoever_has_written_to_it(tmp_path: Path) -> None:
-    """And torn where a part of it is not there."""
-    judge = Judge(add(tmp_path / f"{one}.db", one) for one in ("a", "b"))
-    both = add(tmp_path / "both.db", "a", "b", "c")
+    """And whatever its name; torn where a part of it is not there."""
+    judge = Judge(add(tmp_path / f"{one}.pt", one) for one in ("a", "b"))
+    both = add(tmp_path / "both.pt", "a", "b", "c")
 
     assert judge.name == "sqlite3"
     judge.look(both)
     with pytest.raises(FileNotFoundError):
-        judge.look(str(tmp_path / "none.db"))
+        judge.look(str(tmp_path / "none.pt"))
     with open(both, "r+b") as file:
         file.truncate(8_192)
     with pytest.raises(TornError):
