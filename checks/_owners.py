@@ -49,8 +49,12 @@ def left(world: World) -> str:
 
 
 def doubled(world: World, facts: WorldFacts) -> int:
-    """Count items that several ranks have, but for those that are read twice on purpose."""
-    on_purpose = facts.by_samples or (facts.pads and not writes(facts))
+    """Count items that several ranks have, but for those that are read twice on purpose.
+
+    So are those that make all parts alike.
+    """
+    pads = world.fewest == world.most and not world.nobody and world.several < world.ranks
+    on_purpose = facts.by_samples or ((facts.pads or pads) and not writes(facts))
     return 0 if on_purpose else world.several
 
 

@@ -20,9 +20,13 @@ What it finds
     an eighth of them), and samples are counted: where all ranks together have fewer, some are of
     none. So it is where a part is divided again, as by `split_dataset_by_node` and then by a
     DistributedSampler or `prepare`; and where ranks go by LOCAL_RANK on several nodes, as far as
-    samples have names and there are no more than eight ranks. Up to a tenth, and what even batches
-    leave over, is nothing; less than two fifths are a warning. Where it cannot be made so, or does
-    not end within 3 s then, that is said, and nothing is passed.
+    samples have names and there are no more than eight ranks. What does not fill a batch of each
+    rank is nothing; up to a tenth are a note, less than two fifths a warning. Where it cannot be
+    made so, or does not end within 3 s then, that is said, and nothing is passed.
+
+    Samples that several of no more than eight ranks have, where each rank takes a part (slices that
+    overlap), are a warning, unless they fill up batches, are less than a hundredth, or these ranks
+    have the same part. Of samples without names, there have to be more than one rank alone has.
 
     It is a warning, too, where all ranks have the same part of what one rank alone has, whatever
     random numbers begin with (`num_replicas=8, rank=0`; a rank that is an argument of the factory,
@@ -102,6 +106,12 @@ _CAUSES = {
 }
 
 _NOBODYS = {
+    "several": _Cause(
+        why="Each rank takes a part, and these overlap: an epoch holds those samples several times "
+        "as often as others.",
+        fix="Divide so that each sample is of one rank, as in  names[rank::world_size]",
+        severity=Severity.WARNING,
+    ),
     "twice": _Cause(
         why="Where each rank has a part, and that is divided once more, most of it is of no rank.",
         fix="Divide once: by split_dataset_by_node, by a DistributedSampler, by a slice, or by "
@@ -114,8 +124,8 @@ _NOBODYS = {
     ),
     "apart": _Cause(
         why="Each rank has another part, and these are not the whole.",
-        fix="Divide so that the parts of all ranks together are the whole, as in  "
-        "names[rank::world_size]",
+        fix="Divide one list, which is in the same order on all ranks, so that the parts of all "
+        "together are the whole, as in  names[rank::world_size]",
     ),
     "same": _Cause(
         why="All ranks have the same part, and nobody has the others.",
@@ -135,8 +145,8 @@ _NOBODYS = {
         severity=Severity.WARNING,
     ),
     "few": _Cause(
-        why="What does not fill a batch on every rank is left out, maybe of each bucket; or a part "
-        "is divided once more.",
+        why="What does not fill a batch on every rank is left out, maybe of each bucket; or what "
+        "is left over where a number of shards is divided; or a part is divided once more.",
         fix="Have the parts of all ranks together be the whole: fill up, or take smaller batches "
         "or fewer buckets.",
         severity=Severity.WARNING,
@@ -146,6 +156,9 @@ _NOBODYS = {
 
 _MUCH = 0.4
 """Part of the samples that are of no rank which is no remainder of even batches."""
+
+_LITTLE = 0.1
+"""Part of them up to which it may be one."""
 
 _FEW = {"twice", "apart"}
 """Of what there may be as little as even batches leave over, of each bucket."""
@@ -195,16 +208,19 @@ def _nobodys(facts: RankOrder, one: OtherItems) -> Finding:
     cause = _NOBODYS[one.cause]
     if one.others < _MUCH * one.of:
         cause = _NOBODYS["few"] if one.cause in _FEW else cause._replace(severity=Severity.WARNING)
+    if one.others <= _LITTLE * one.of and one.cause != "several":
+        cause = cause._replace(severity=Severity.NOTE)
     example = f": {shown(one.before)}, for example" if one.before else ""
     ranks = counted(facts.ranks, "rank")
     at_least = " or more" if one.cause == "beyond" else ""
+    verb, whom = ("gives", "several") if one.cause == "several" else ("leaves", "none")
     return world_order.found(
-        f"leaves {one.others:,}{at_least} of {counted(one.of, 'sample')} to none of "
+        f"{verb} {one.others:,}{at_least} of {counted(one.of, 'sample')} to {whom} of "
         f"{ranks}{example}",
         at=facts.defined.at(facts.name),
         about=one.cause,
         severity=cause.severity,
-        why=f"{_who_has(facts, one)} {cause.why}",
+        why=cause.why if one.cause == "several" else f"{_who_has(facts, one)} {cause.why}",
         fix=cause.fix,
         evidence=_evidence(facts, one),
     )

@@ -13,9 +13,10 @@ What it finds
     Ranks write the entries of a cache: one that several write is an error. It is a note where
     `atomic = true` says that each writes under a name of its own and renames, or where `writer`
     names the function, and every read was whole while that was tried (cache-writer). What is only
-    read may be given to several on purpose (the padding of DistributedSampler), and left out on
-    purpose (`drop_last`): of that nothing is said. Nothing is said either where no split was said,
-    and of one rank.
+    read may be given to several on purpose (the padding of DistributedSampler, and what else makes
+    all parts alike), and left out on purpose (`drop_last`): of that nothing is said. What is left
+    over where all parts are alike, up to a tenth, is a note. Nothing is said either where no split
+    was said, and of one rank.
 
 Why it matters
     What no rank has is never cached, or never trained on, without a word. A file that several ranks
@@ -56,7 +57,8 @@ from ._owners import (
 )
 
 PART = 0.1
-"""What part of the samples of one rank another may lack, by shards of other sizes."""
+"""What part of the samples of one rank another may lack, by shards of other sizes; and of all items
+what may be left over where all parts are alike."""
 
 
 def _is_alone(facts: WorldFacts, _job: Job) -> str | None:
@@ -107,12 +109,14 @@ def _other_list(facts: WorldFacts) -> Finding:
 def _no_owner(facts: WorldFacts) -> Finding:
     names = first_of(facts.nobody_names, facts.nobody)
     stacked = len(facts.split) > 1 or any("&" in one for one in facts.split)
+    is_rest = facts.nobody < facts.ranks and facts.nobody <= PART * facts.items
+    is_over = is_rest and min(facts.each) == max(facts.each) and not writes(facts)
     return world_ownership.found(
         f"{items(facts.nobody, facts)} of {facts.items:,} "
         f"{'has' if facts.nobody == 1 else 'have'} no rank of {facts.ranks:,}: {names}",
         at=place(facts),
         about="nobody",
-        severity=None if facts.missing != 0 else Severity.NOTE,
+        severity=Severity.NOTE if is_over or facts.missing == 0 else None,
         rows=tuple(rows_of(facts)),
         why=f"They are divided by {split_of(facts)}. {lost_why(facts)}",
         fix="Divide once: each of these splits takes a part of what the other one left."

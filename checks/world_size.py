@@ -8,13 +8,15 @@ What it finds
     Slurm job, or of those on each of its nodes. Where they differ: which one is taken, and which
     are passed over. And more processes on a machine than it has GPUs.
 
-    Shell scripts in the job's folder, or in a `scripts`, `launch` or `slurm` below it where it has
-    none, tell which launcher it is: what they give on the command line (`--num_processes`,
-    `--config_file`; `srun -n`, or what `#SBATCH` asks for), also by a variable that they or their
+    Shell scripts, a Makefile and a Dockerfile in the job's folder, or in a `scripts`, `launch` or
+    `slurm` below it where it has none, tell which launcher it is: what they give on the command
+    line (`--num_processes`, `--config_file`; `srun -n`, or what `#SBATCH` asks for above the first
+    command; deepspeed's `--include`, or its hostfile), also by a variable that they or their
     environment give a number, comes before the file, and where they start the job with torchrun,
-    deepspeed, srun or mpirun alone, the file is nobody's. Where all of
-    them start as many processes, and the settings say another number, that is a note. In a process
-    that a launcher has started all is decided; see env-launch.
+    deepspeed, srun or mpirun alone, the file is nobody's. Where all of them start as many
+    processes, and the settings say another number, that is a note. One that starts more on a
+    machine than the GPUs that it shows them (`CUDA_VISIBLE_DEVICES=0,1`, `--gpu_ids`) is a warning.
+    In a process that a launcher has started all is decided; see env-launch.
 
 Why it matters
     The job starts on two GPUs of eight, or on eight of which two are its own, and no launcher says
@@ -80,6 +82,7 @@ def world_size(facts: HostFacts, job: Job) -> Iterator[Finding]:
         yield from _of_variable(of_nobody(facts), settings)
     if settings is not None and slurm is not None:
         yield _of_slurm(slurm, settings)
+    yield from _hidden(facts)
     lacking = taken and _without_gpus(taken, facts, job)
     if lacking:
         yield lacking
@@ -239,6 +242,27 @@ def _without_gpus(taken: Said, facts: HostFacts, job: Job) -> Finding | None:
         workaround=NOT_ACCELERATE if _is_a_guess(taken, facts) else ELSEWHERE,
         evidence={"processes": local, "gpus": gpus},
     )
+
+
+def _hidden(facts: HostFacts) -> Iterator[Finding]:
+    """Find launch scripts that show their processes fewer GPUs than they start of these."""
+    for one in facts.commands:
+        if one.gpus is None or (one.each or 0) <= one.gpus:
+            continue
+        local = one.each or 0
+        yield world_size.found(
+            f"starts {counted(local, 'process', 'processes')} on a machine by {one.launcher}, and "
+            f"shows them {counted(one.gpus, 'GPU')}",
+            at=Location(file=one.file, line=one.line),
+            about="hidden",
+            severity=Severity.WARNING,
+            why=f"CUDA_VISIBLE_DEVICES, or --gpu_ids, hides the others: torch.cuda.set_device"
+            f"({one.gpus}) stops process {one.gpus}: `invalid device ordinal`.",
+            fix=f"Name {counted(local, 'GPU')} there, or start "
+            f"{counted(one.gpus, 'process', 'processes')}.",
+            workaround="Ranks that use no GPU, or share one by gloo, may be more.",
+            evidence={"processes": local, "gpus": one.gpus},
+        )
 
 
 def _more_than_asked(facts: HostFacts, job: Job) -> Iterator[Finding]:

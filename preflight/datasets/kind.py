@@ -116,7 +116,7 @@ LIST_NAMES = Kind(
     name="list-names",
     noun="list",
     answers=(NamesSeen,),
-    reader="preflight.datasets.file_lists:look",
+    reader="preflight.datasets.named_in_lists:look",
     may_be_left=True,
 )
 

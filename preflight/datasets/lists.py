@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from preflight.datasets.facts import FileList, NamesSeen
-from preflight.datasets.file_lists import MOST_BYTES, SUFFIXES
 from preflight.datasets.kind import LIST_NAMES
+from preflight.datasets.named_in_lists import MOST_BYTES, SUFFIXES
 from preflight.findings.looks import Look, Looked
 from preflight.formats.suffixes.images import is_image
 from preflight.kinds.gather import Gather, Run

@@ -111,6 +111,12 @@ class LaunchCommand:
     processes: int | None = None
     """Of the whole job, where it says so in plain numbers, or that file does."""
 
+    each: int | None = None
+    """On each machine, by torchrun or accelerate."""
+
+    gpus: int | None = None
+    """GPUs that it shows them, by CUDA_VISIBLE_DEVICES or --gpu_ids; None: it does not say."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostFacts:

@@ -15,9 +15,10 @@ from typing import Any
 from preflight.host.environment import launcher_variables
 from preflight.host.facts import Gpus, HostFacts
 from preflight.host.gpus import NvmlAnswers, ask, ask_this_machine
+from preflight.host.launch_scripts import launch_commands
 from preflight.host.limits import control_group_limits, least, physical_memory, usable_cpus
 from preflight.host.nvml_recording import Replay
-from preflight.host.process_counts import accelerate_config, launch_commands, of_trainer
+from preflight.host.process_counts import accelerate_config, of_trainer
 from preflight.host.room import open_files, shared_memory
 from preflight.host.visible_gpus import visible_devices
 from preflight.kinds.asked import Asked, MistypedError

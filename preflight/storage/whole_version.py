@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
+import pathlib
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -11,6 +13,8 @@ from preflight.formats.by_name import NUMPY, SAFETENSORS, TORCH
 
 # Of arrays and tensors within each other, how deep is looked.
 _DEEP = 4
+
+_DATABASE = b"SQLite format 3\0"
 
 
 class TornError(Exception):
@@ -47,6 +51,18 @@ def _by_safetensors(path: str) -> Any:
 
     with safe_open(path, framework="np") as file:
         return {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  no mapping
+
+
+def _by_sqlite(path: str) -> Any:
+    """Read a database, to which each writer may add: its bytes are no version of anybody's."""
+    import sqlite3
+
+    os.stat(path)  # which raises FileNotFoundError
+    address = f"{pathlib.Path(path).absolute().as_uri()}?mode=ro"
+    with contextlib.closing(sqlite3.connect(address, timeout=10, uri=True)) as database:
+        (said,) = database.execute("PRAGMA quick_check(1)").fetchone()
+    if said != "ok":
+        raise ValueError(said)
 
 
 def values_in(loaded: Any, deep: int = _DEEP) -> Iterator[tuple[float, float]]:
@@ -87,6 +103,9 @@ class Judge:
         self._digests: frozenset[str] = frozenset()
         self.name = ""
         known = loader_of(os.path.splitext(paths[0])[1].lower())
+        with open(paths[0], "rb") as file:
+            if file.read(len(_DATABASE)) == _DATABASE:
+                known = "sqlite3", _by_sqlite
         if known is not None:
             name, load = known
             try:

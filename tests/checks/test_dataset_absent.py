@@ -10,8 +10,8 @@ import pytest
 
 import preflight
 from preflight.datasets.facts import FileList, NamedColumn, NamesSeen
-from preflight.datasets.file_lists import look
 from preflight.datasets.lists import lists_around
+from preflight.datasets.named_in_lists import look
 from preflight.findings.finding import Severity
 from preflight.kinds.asked import Asked
 from preflight.testing import ask

@@ -93,6 +93,16 @@ def test_samples_of_no_rank_are_told_with_what_may_leave_them_out(
     assert (one.why or "").startswith("Made for one rank alone, it has 64; made for 4, these have")
 
 
+def test_what_is_left_over_is_a_note_and_what_several_have_a_warning() -> None:
+    (few,) = look(OtherItems("twice", 20, 980))
+    (several,) = look(OtherItems("several", 6, 55, before="dog.png"))
+
+    assert few.severity is Severity.NOTE
+    assert "left over where a number of shards is divided" in (few.why or "")
+    assert several.severity is Severity.WARNING
+    assert several.message.startswith("gives 6 of 55 samples to several of 4 ranks: dog.png")
+
+
 def test_a_number_of_ranks_that_is_written_down_is_a_warning() -> None:
     (by_sampler,) = look(OtherItems("replicas", 32, 64, ranks=8))
     (by_slice,) = look(OtherItems("beyond", 8, 40, before="dog.png"))

@@ -51,6 +51,18 @@ def look(*given: Any, **more: Any) -> list[Finding]:
 # --- healthy --------------------------------------------------------------------------------------
 
 
+def test_a_function_of_the_users_may_make_all_parts_alike() -> None:
+    """By one item more, as DistributedSampler does; what it leaves over for it is a note."""
+    padded: dict[str, Any] = {"each": (14,) * 4, "several": 1, "part": "data"}
+    floored = {**padded, "each": (13,) * 4, "several": 0, "nobody": 3}
+
+    assert look(55, 4, "strided", **padded) == []
+    assert [one.severity for one in look(55, 4, "strided", **floored)] == [Severity.NOTE]
+    (uneven,) = look(55, 4, "strided", **{**floored, "each": (14, 13, 13, 12)})[:1]
+    (written,) = look(55, 4, "strided", **{**floored, "part": "cache"})
+    assert {uneven.severity, written.severity} == {Severity.ERROR}
+
+
 @pytest.mark.parametrize("split", ["contiguous", "strided", "datasets"])
 @pytest.mark.parametrize("count", [3, 8, 13, 100])
 def test_a_cache_that_is_divided_once_is_left_alone(split: str, count: int) -> None:

@@ -162,6 +162,15 @@ HEALTHY: dict[str, tuple[HostFacts, Job]] = {
 }
 
 
+def test_a_script_that_hides_gpus_from_its_processes_is_told() -> None:
+    script = replace(TORCHRUN, number="4", processes=8, each=4)
+    (one,) = look(machine(0, replace(script, gpus=2)))
+
+    assert one.message == "starts 4 processes on a machine by torchrun, and shows them 2 GPUs"
+    assert one.severity.word == "warning"
+    assert look(machine(0, replace(script, gpus=4))) == []
+
+
 @pytest.mark.parametrize("name", HEALTHY)
 def test_what_agrees_or_is_not_taken_is_left_alone(name: str) -> None:
     assert look(*HEALTHY[name]) == []
@@ -325,7 +334,8 @@ def test_accelerate_itself_takes_the_same_number(
     """Its own parser, with such a file in its place, for the job's script."""
     launch = pytest.importorskip("accelerate.commands.launch")
     config_args = pytest.importorskip("accelerate.commands.config.config_args")
-    from preflight.host.process_counts import accelerate_config, launch_commands
+    from preflight.host.launch_scripts import launch_commands
+    from preflight.host.process_counts import accelerate_config
 
     path = tmp_path / "accelerate" / "default_config.yaml"
     path.parent.mkdir()

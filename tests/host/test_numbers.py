@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from preflight.facts import LaunchCommand, NumberSaid
-from preflight.host.process_counts import accelerate_config, launch_commands, of_trainer
+from preflight.host.launch_scripts import launch_commands
+from preflight.host.process_counts import accelerate_config, of_trainer
 
 WRITTEN = """\
 compute_environment: LOCAL_MACHINE
@@ -136,11 +137,15 @@ def test_launch_scripts_are_read(tmp_path: Path) -> None:
 
     assert list(launch_commands(str(tmp_path), {})) == [
         LaunchCommand(file="a.sh", line=4, launcher="accelerate", number="${N}"),
-        LaunchCommand(file="b.sbatch", line=1, launcher="torchrun", number="4", processes=4),
-        LaunchCommand(file="b.sbatch", line=2, launcher="torchrun", number="8", processes=16),
-        LaunchCommand(file="b.sbatch", line=3, launcher="torchrun", number="8"),
         LaunchCommand(
-            file="b.sbatch", line=4, launcher="accelerate", config="ds.yaml", processes=2
+            file="b.sbatch", line=1, launcher="torchrun", number="4", processes=4, each=4
+        ),
+        LaunchCommand(
+            file="b.sbatch", line=2, launcher="torchrun", number="8", processes=16, each=8
+        ),
+        LaunchCommand(file="b.sbatch", line=3, launcher="torchrun", number="8", each=8),
+        LaunchCommand(
+            file="b.sbatch", line=4, launcher="accelerate", config="ds.yaml", processes=2, each=2
         ),
     ]
 
@@ -182,14 +187,25 @@ ASKS = "#!/bin/bash\n#SBATCH --nodes=2\n#SBATCH --ntasks-per-node=4  # one each\
         ("deepspeed --num_gpus 4 t.py --lr 1", "deepspeed", 4),
         ("nohup deepspeed --num_gpus=4 --num_nodes 2 t.py", "deepspeed", 8),
         ("deepspeed t.py --deepspeed ds.json", "deepspeed", None),
-        ("deepspeed --hostfile hosts --num_gpus 4 t.py", "deepspeed", None),
-        ("deepspeed --include localhost:0,1 t.py", "deepspeed", None),
+        ("deepspeed --hostfile others --num_gpus 4 t.py", "deepspeed", None),
+        ("deepspeed --include localhost:0,1@w2:3 t.py", "deepspeed", 3),
+        ("deepspeed --include w1 t.py", "deepspeed", None),
+        ("deepspeed --exclude localhost:0 t.py", "deepspeed", None),
+        ("deepspeed --hostfile hosts t.py", "deepspeed", 6),
+        ("deepspeed -H hosts --include w1@w2:0 t.py", "deepspeed", 5),
+        ("deepspeed --hostfile=hosts --exclude w1:0,1 t.py", "deepspeed", 4),
+        ("deepspeed --hostfile hosts --num_nodes 1 --num_gpus 3 t.py", "deepspeed", 3),
+        ("CUDA_VISIBLE_DEVICES=0,1 deepspeed t.py", "deepspeed", 2),
+        ("CUDA_VISIBLE_DEVICES=0,1 deepspeed --num_gpus 4 t.py", "deepspeed", 4),
         ("srun -n 8 python t.py -n 3", "srun", 8),
         ("srun -n8 --mpi=pmix python t.py", "srun", 8),
         (f"{ASKS}srun python -u t.py", "srun", 8),
         (f"{ASKS}srun --ntasks=1 python prepare.py", "srun", 1),
         ("#SBATCH --ntasks 6\nsrun ./env/bin/python3.11 t.py", "srun", 6),
         ("#SBATCH -n 6\nsrun python t.py", "srun", 6),
+        ("#SBATCH -n 6\n#SBATCH -n 4\nsrun python t.py", "srun", 4),
+        (f"{ASKS}srun -n 2 python t.py", "srun", 2),
+        (f"{ASKS}cd code\n#SBATCH --ntasks=3\nsrun python t.py", "srun", 8),
         ("#SBATCH --nodes=2-4\n#SBATCH --ntasks-per-node=4\nsrun python t.py", "srun", None),
         (f"{ASKS}srun torchrun --nnodes 2 --nproc-per-node gpu t.py", "torchrun", None),
         ("GPUS=4\nmpirun -np $GPUS -x PATH python t.py", "mpirun", 4),
@@ -203,10 +219,45 @@ def test_each_launcher_has_its_own_words_for_a_number(
     tmp_path: Path, text: str, launcher: str, processes: int | None
 ) -> None:
     (tmp_path / "run.sh").write_text(text + "\n", "utf-8")
+    (tmp_path / "hosts").write_text("# all\nw1 slots=4\nw2 slots=2\n", "utf-8")
 
     (one,) = launch_commands(str(tmp_path), {})
 
     assert (one.launcher, one.processes) == (launcher, processes)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "processes", "gpus"),
+    [
+        ("run.sh", "CUDA_VISIBLE_DEVICES=0,1 torchrun --nproc-per-node 4 t.py", 4, 2),
+        ("run.sh", "CUDA_VISIBLE_DEVICES=0,1 torchrun --nproc-per-node gpu t.py", 2, 2),
+        ("run.sh", "export CUDA_VISIBLE_DEVICES=3\ntorchrun --nproc_per_node 2 t.py", 2, 1),
+        ("run.sh", "CUDA_VISIBLE_DEVICES=3 python a.py\ntorchrun --nproc_per_node 2 t.py", 2, None),
+        ("run.sh", "CUDA_VISIBLE_DEVICES= torchrun --nproc_per_node 2 t.py", 2, None),
+        ("run.sh", "CUDA_VISIBLE_DEVICES=$1 torchrun --nproc_per_node 2 t.py", 2, None),
+        (
+            "run.sh",
+            "CUDA_VISIBLE_DEVICES=0 accelerate launch --cpu --num_processes 2 t.py",
+            2,
+            None,
+        ),
+        ("run.sh", "accelerate launch --gpu_ids 0,1 --num_processes 4 t.py", 4, 2),
+        ("Makefile", "GPUS ?= 8\ntrain:\n\t@torchrun --nproc_per_node=$(GPUS) t.py", 8, None),
+        ("Makefile", "export CUDA_VISIBLE_DEVICES := 0,1\nt:\n\ttorchrun -m t.py", 1, 2),
+        ("Dockerfile", 'CMD ["torchrun", "--nproc_per_node", "8", "t.py"]', 8, None),
+        ("Dockerfile", "ENV GPUS 4\nCMD torchrun --nproc_per_node=$GPUS t.py", 4, None),
+        ("a.Dockerfile", 'ENTRYPOINT ["deepspeed", "--num_gpus", "2", "t.py"]', 2, None),
+    ],
+)
+def test_a_launch_is_told_with_the_gpus_that_it_shows(
+    tmp_path: Path, name: str, text: str, processes: int, gpus: int | None
+) -> None:
+    """In a Makefile and a Dockerfile, too, each with its own way to say a variable."""
+    (tmp_path / name).write_text(text + "\n", "utf-8")
+
+    (one,) = launch_commands(str(tmp_path), {})
+
+    assert (one.processes, one.gpus) == (processes, gpus)
 
 
 @pytest.mark.parametrize(

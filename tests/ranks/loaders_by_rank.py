@@ -286,7 +286,7 @@ def prepared():
 
 def written_down():
     """Loaders by a number of ranks, or a rank, that is not the job's, and healthy ones."""
-    data = Named(NAMES)
+    data, each = Named(NAMES), len(NAMES) // WORLD
 
     def by(*place, **more):
         return DataLoader(data, batch_size=4, sampler=DistributedSampler(data, *place, **more))
@@ -304,8 +304,19 @@ def written_down():
         "two groups, once": by(2, RANK // 2 % 2),
         "blocks, once": of(NAMES[RANK * 11 : RANK * 11 + 11]),
         "drawn, once": DataLoader(data, sampler=RandomSampler(data, num_samples=45 // WORLD)),
+        "slices that overlap": of(NAMES[max(RANK * each - 3, 0) : RANK * each + each + 3]),
+        "a seed of each list": of(shuffled(NAMES, seed=RANK)[RANK::WORLD]),
+        "shards, floored": of([f"{one:03}.png" for one in _of_whole_shards(31, 6)]),
+        "one more each, once": of(NAMES[RANK * each : RANK * each + each + 1]),
+        "filled up, once": of((NAMES + NAMES[:3])[RANK::WORLD] if WORLD > 1 else NAMES),
+        "some on all ranks, once": of(NAMES[:5] + NAMES[5:][RANK::WORLD]),
         "a batch of each, once": of(NAMES[: 44 // WORLD * WORLD][RANK::WORLD]),
     }
+
+
+def _of_whole_shards(number, size):
+    each = number // WORLD * size
+    return range(RANK * each, (RANK + 1) * each)
 
 
 def names_of(loader):

@@ -294,9 +294,13 @@ def test_a_number_of_ranks_or_a_rank_that_is_not_the_jobs_is_told(
     }
     assert "seed 0 on rank 0 and 3 on rank 3" in found["one seed each"].message
     assert have["one seed each"] < 45
-    for name in {*found} - {"one seed each", "every eighth"}:
-        assert found[name].evidence["others"] == 45 - have[name], name
+    twice = Counter(one for part in parts["slices that overlap"] for one in part)
+    assert found["slices that overlap"].evidence["others"] == sum(n > 1 for n in twice.values())
+    for name in {*found} - {"one seed each", "every eighth", "slices that overlap"}:
+        told = found[name].evidence
+        assert told["others"] == told["compared"] - have[name], name
     assert "or more of" in found["every eighth"].message
+    assert found["shards, floored"].severity.word == "note"
 
 
 def test_streams_that_every_rank_reads_as_a_whole_are_told(

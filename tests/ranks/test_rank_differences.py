@@ -125,6 +125,17 @@ def test_the_same_places_with_other_samples_are_found_where_a_sampler_divides() 
     assert (one.others, one.of) == (1, 2)
 
 
+def test_what_is_otherwise_in_each_process_is_told_once() -> None:
+    """As by a shuffle that no seed begins; where one process has the same, each cause is told."""
+    parts, same, other = (told(0, 2), told(1, 3)), told(0, 2), told(0, 3)
+
+    each = order(*parts, hash=other, random=told(2, 5), folder=told(1, 2))
+    two = order(*parts, hash=other, random=told(2, 5), folder=same)
+
+    assert [one.cause for one in each.found] == ["random"]
+    assert [one.cause for one in two.found] == ["hash", "random"]
+
+
 def test_what_one_process_shows_counts_where_another_gave_no_answer() -> None:
     late = {"reason": "rank 0 said nothing for 30 s"}
 

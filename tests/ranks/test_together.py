@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from typing import Any
 
 import pytest
@@ -50,7 +51,7 @@ def asks(*parts: Any) -> bool:
         ([counted(64)] * 4, counted(64)),  # all of them on each rank
         ([counted(1), counted(1), counted(1), counted(0)], counted(3)),  # more ranks than items
         ([counted(0)] * 4, counted(0)),
-        ([counted(60)] * 4, counted(264)),  # what a bucket leaves over
+        ([counted(62)] * 4, counted(256)),  # what does not fill a batch of each rank
     ],
 )
 def test_parts_that_make_the_whole_leave_nothing(parts: list[Any], whole: Any) -> None:
@@ -67,9 +68,27 @@ def test_a_stream_may_leave_a_batch_of_each_worker_over() -> None:
 
 
 def test_samples_that_each_rank_draws_by_itself_are_no_parts() -> None:
-    drawn = [told(*(one * step % 32 for one in range(8)), by="name") for step in (1, 3, 5, 7)]
+    steps, how = (1, 3, 5, 7), {"by": "name", "length": 32}
+    drawn = [told(*(one * step % 32 for one in range(8)), **how) for step in steps]
 
     assert left(drawn, told(*range(32), by="name")) is None
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        [(*range(16), 0), (*range(16, 32), 1), range(32, 48), range(48, 64)],  # padded
+        [[*range(57), *range(7)][one::4] for one in range(4)],
+        [range(32), range(32), range(32, 64), range(32, 64)],  # two groups of ranks
+        [(0, 1, 2, 3, 4, 5, 6, *range(one, 64, 4)) for one in (7, 8, 9, 10)],  # what all have
+        [range(64), range(64), range(40), range(40)],
+    ],
+    ids=["to even parts", "to whole batches", "groups", "all", "of the whole"],
+)
+def test_samples_that_several_ranks_have_on_purpose_are_left_alone(parts: list[Any]) -> None:
+    whole = told(*range(max(map(max, parts)) + 1), by="name")
+
+    assert left([told(*dict.fromkeys(one), by="name") for one in parts], whole) is None
 
 
 def test_ranks_that_have_all_of_one_data_set_are_not_asked_for_more() -> None:
@@ -131,6 +150,42 @@ def test_parts_that_are_the_same_on_several_ranks_leave_the_others_to_nobody() -
     found = left(parts, told(*range(32), by="name"))
 
     assert found == OtherItems("alike", 16, 32, before="2.png")
+
+
+def test_shards_that_are_left_over_are_told_though_they_are_few() -> None:
+    """More than a batch of each rank, and less than a tenth: what a bucket leaves over, too."""
+    assert left([counted(60)] * 4, counted(264)) == OtherItems("twice", 24, 264)
+
+
+SLICES = (range(19), range(13, 35), range(29, 51), range(45, 64))
+
+
+@pytest.mark.parametrize("how", [{"by": "name"}, {"by": "key", "is_stream": True, "length": None}])
+def test_slices_that_overlap_are_counted(how: dict[str, Any]) -> None:
+    """Each sample once, however many ranks have it."""
+    found = left([told(*one, **how) for one in SLICES], told(*range(64), **how))
+
+    assert found == OtherItems("several", 18, 64, before="13.png" if how["by"] == "name" else "")
+
+
+def test_slices_of_samples_without_names_overlap_where_they_are_more_than_the_whole() -> None:
+    parts = [counted(len(one), draws=[number]) for number, one in enumerate(SLICES)]
+
+    assert left(parts, counted(64)) == OtherItems("several", 18, 64)
+
+
+@pytest.mark.parametrize("how", [{}, {"length": 64, "replicas": 4}, {"is_stream": True}])
+def test_parts_by_a_seed_of_each_rank_are_not_the_whole(how: dict[str, Any]) -> None:
+    """Lists of their own, a sampler among as many ranks, a stream; what they draw is left alone."""
+    shuffled = [random.Random(rank).sample(range(64), 64) for rank in range(4)]
+    names: dict[str, Any] = {"by": "name", **how}
+    parts = [told(*one[rank::4], **names) for rank, one in enumerate(shuffled)]
+    there = {key for one in parts for key in one["keys"]}
+
+    found = left(parts, told(*range(64), by="name", is_stream=names.get("is_stream", False)))
+
+    assert isinstance(found, OtherItems)
+    assert (found.cause, found.others, found.of) == ("apart", 64 - len(there), 64)
 
 
 # --- nobody knows ---------------------------------------------------------------------------------

@@ -81,10 +81,11 @@ class OtherItems(NamedTuple):
     another list), `seed` (in another order), `twice` (a part is divided once more), `alike` (some
     ranks have the same part), `same` (all have), `apart` (none has), `few` (no rank has any),
     `replicas` (a sampler divides among more ranks), `beyond` (so does whatever else); or what ranks
-    have without another process: `shared` (all of them have all)."""
+    have without another process: `shared` (all have all), `several` (some have the same)."""
 
     others: int
-    """Items that were not its own before, or that no rank has; 0: the same in another order."""
+    """Items that were not its own before, or that no rank has, or several; 0: the same in another
+    order."""
 
     of: int
     """Items that were compared."""

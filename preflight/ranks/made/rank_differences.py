@@ -104,8 +104,9 @@ def order_of(
     if reason:
         return replace(bare, reason=reason)
     left = (nobodys,) if isinstance(nobodys, OtherItems) else ()
-    if left and left[0].cause == "same" and is_other(first, again.get("random", {"keys": ()})):
-        left = ()  # each rank draws by itself, and not what it has here
+    by_itself = {"same", "apart", "several"}  # where each rank draws, it has not what it has here
+    if left and left[0].cause in by_itself and is_other(first, again.get("random", {"keys": ()})):
+        left = ()
     unknown = nobodys if isinstance(nobodys, str) else ""
     if first.get("handed_out"):  # whatever the others list, they take nothing of it
         reason = (unknown or _HANDED_OUT) if isinstance(nobodys, str) else ""
@@ -125,6 +126,8 @@ def order_of(
         if one is not None and (splits if one.others else one.cause == "hash" and not is_shuffled)
     )
     others = _of_other_lists(first, last, world[0])
+    if "random" in again and len(kept) == len(again) and all(one.others for one in kept):
+        kept = tuple(one for one in kept if one.cause == "random")  # each process has its own
     kept += (others,) if others is not None and splits else left
     kept += tuple(_of_all(first, last, again.get("random", last)))
     missing = missing or unknown or _not_compared(first, last)

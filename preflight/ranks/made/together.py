@@ -6,14 +6,17 @@ That holds whatever divides, and for samples without names, too: of these, numbe
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 
+from preflight.ranks.facts import NEARLY_ALL
 from preflight.ranks.made.epoch_items import MOST_ITEMS
 from preflight.ranks.made.facts import OtherItems
 from preflight.ranks.made.rank_differences import SURE, Told, are_split, is_other, is_resampled
 
 _LEAST = 0.1
-"""Part of the items that is missing at least; less may be left out to have even batches."""
+"""Part of the items that is missing at least; less may be left out to have even batches, and is a
+note where it is more than a batch of each rank."""
 
 _EVEN = 1.5
 """How many times as many items as another one a rank may have, where not all ranks were made."""
@@ -92,16 +95,21 @@ def nobodys(
     if there is None:
         return ""
     wanted = fewer * _count(whole)
-    spare = max(_uneven(whole, ranks) + (fewer if fewer > 1 else 0), int(_LEAST * wanted))
+    even = _uneven(whole, ranks) + (fewer if fewer > 1 else 0)
+    spare = max(even, int(_LEAST * wanted))
     if is_one:
         return _alike("same", told, whole, spare) if whole["ended"] else None
-    if wanted - there > spare:
+    if wanted - there > min(spare, max(even, _of_batches(whole, ranks))):
         return OtherItems("twice" if there else "few", wanted - there, wanted, ranks=fewer)
     if not whole["ended"]:
         return _UNENDED.format(made_for)
     if len(told) < ranks or fewer > 1:
         return None
-    return _alike("alike", told, whole, spare) or _beyond(told, more, spare)
+    return (
+        _alike("alike", told, whole, spare)
+        or _beyond(told, more, spare)
+        or _several(told, whole, ranks)
+    )
 
 
 def _count(told: Told) -> int:
@@ -124,15 +132,24 @@ def _uneven(whole: Told, ranks: int) -> int:
     """Say how many items may be left out to have even parts and batches."""
     about = whole["about"]
     is_known = whole["samples"] is not None and not (whole["is_stream"] and not about["batch_size"])
-    if is_known and not about["drop_last"]:
-        return ranks
+    return ranks if is_known and not about["drop_last"] else _of_batches(whole, ranks)
+
+
+def _of_batches(whole: Told, ranks: int) -> int:
+    """Count the items in a batch of each rank, or of each worker of a stream."""
     size = math.ceil(_count(whole) / max(int(whole["batches"]), 1))
-    return ranks * size * (max(int(whole["workers"]), 1) if whole["is_stream"] else 1)
+    return ranks * size * _streams(whole)
+
+
+def _streams(told: Told) -> int:
+    return max(int(told["workers"]), 1) if told["is_stream"] else 1
 
 
 def _alike(cause: str, told: Sequence[Told], whole: Told, spare: int) -> OtherItems | None:
     """Say what is of no rank where ranks have one part or another, and some or all the same."""
-    if not _is_known((*told, whole), cause) or _have_some_in_common(told, spare):
+    if not _is_known((*told, whole), cause):
+        return None
+    if not (_are_parts(told) or cause == "same") and _have_some_in_common(told, spare):
         return None
     left = {*whole["keys"]} - _union(told)
     if len(left) <= spare:
@@ -153,6 +170,44 @@ def _beyond(told: Sequence[Told], more: Told | None, spare: int) -> OtherItems |
     if len(left) <= spare:
         return None
     return OtherItems("beyond", len(left), len(here) + len(left), before=_name_of(left, more))
+
+
+def _several(told: Sequence[Told], whole: Told, ranks: int) -> OtherItems | None:
+    """Say what several ranks have of a whole of which each takes a part.
+
+    It may be there on purpose to fill up their batches; and groups of ranks may have one part. Of
+    samples without names there are only numbers.
+    """
+    if not _are_parts(told) or max(map(_count, told)) >= _count(whole):
+        return None
+    parts = {frozenset(one["keys"]) for one in told}
+    owners = Counter(key for part in parts for key in part)
+    here, there = owners.total(), len(owners)
+    if told[0]["by"] == "place" and not told[0]["is_stream"]:
+        owners, here, there = Counter(), sum(map(_count, told)), _count(whole)
+        if here > 1.5 * there:
+            return None
+    elif not _is_known((*told, whole)) or len({*whole["keys"]}) < len(whole["keys"]):
+        return None  # some have one name
+    size = whole["about"]["batch_size"] or 1
+    fills = all(_count(one) % size == 0 for one in told)
+    spare = ranks * _streams(whole) * (size if fills else 1)
+    if here - there < max(spare, (1 - NEARLY_ALL) * there):
+        return None
+    twice = {key for key, number in owners.items() if 1 < number < max(len(parts), 3)}
+    if owners and not twice:
+        return None  # what all have, they have on purpose
+    return OtherItems("several", len(twice) or here - there, there, before=_name_of(twice, whole))
+
+
+def _are_parts(told: Sequence[Told]) -> bool:
+    """Whether each rank takes a part as a whole, and does not draw from all there is."""
+    return all(
+        one["is_stream"]
+        or one.get("replicas") == len(told)
+        or len({*one["keys"]}) == one.get("length")
+        for one in told
+    )
 
 
 def _of_sampler(tellings: Mapping[int, Told], ranks: int) -> OtherItems | None:
