@@ -19,9 +19,9 @@ from preflight.objects.random_state import kept_random_state, seed
 from preflight.objects.where import defined
 from preflight.users_code.frames import is_users
 
-# Samples that are looked at, from all over an epoch, and at a time: of a larger batch, parts of it
-# are made as batches of their own.
-_MOST, _AT_ONCE = 512, 64
+# Samples that are looked at, from all over an epoch, and at a time. Of a larger batch, small parts
+# are made as batches of their own: that takes the square of their number.
+_MOST, _AT_ONCE, _PART = 512, 64, 16
 
 _Batch = list[Any]
 
@@ -84,7 +84,7 @@ def _samples(dataset: Any, indices: _Batch) -> _Batch:
 
 def _dropped(collate: Any, samples: _Batch, until: float) -> list[int] | None:
     """Give the places of samples without which the batch is the same; None: nobody can tell."""
-    parts = -(-len(samples) // _AT_ONCE)
+    parts = 1 if len(samples) <= _AT_ONCE else -(-len(samples) // _PART)
     places = [[*range(len(samples))[part::parts]] for part in range(parts)]
     found = [_lacking(collate, samples, own, own, until) for own in places]
     if parts < 2 or None in found:
