@@ -3,7 +3,8 @@
 What it finds
     The first batches of each loader, drawn as the job draws them, are held against the loop that
     takes them apart: what `unpack` of a `[[loader]]` says, or else `for images, labels in loader`,
-    `images, labels = batch` and `next(iter(loader))` as they stand in sources. Found are batches
+    `images, labels = batch` and `next(iter(loader))` as they stand in sources, also in functions
+    of other files that the loader is handed to. Found are batches
     that cannot be taken apart so, and dicts that can, so that names stand for keys; a loop over
     Lightning's CombinedLoader takes three: a batch of each loader, and two numbers. Found as well:
     batches that are None or False, and batches that differ in their parts, keys, types or

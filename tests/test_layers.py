@@ -58,7 +58,7 @@ FLOORS = {
     "sources.flaws": 23,
     "keys.samples": 23,
     "caches": 24,
-    "sources.flaws.batch_loops": 24,
+    "sources.batch_loops": 24,
     "sources.work": 24,
     "sources": 25,
     "sources.makers": 26,

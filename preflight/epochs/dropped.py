@@ -19,8 +19,9 @@ from preflight.objects.random_state import kept_random_state, seed
 from preflight.objects.where import defined
 from preflight.users_code.frames import is_users
 
-# Samples that are looked at, from all over an epoch, and of one batch.
-_MOST, _MOST_OF_ONE = 512, 64
+# Samples that are looked at, from all over an epoch, and at a time. Of a larger batch, small parts
+# are made as batches of their own: that takes the square of their number.
+_MOST, _AT_ONCE, _PART = 512, 64, 16
 
 _Batch = list[Any]
 
@@ -47,7 +48,7 @@ def dropped(
             if lacking is None or time.monotonic() > until:
                 break
             tell(beside=looked_at)
-            if len(lacking) == len(samples) or not _can_be_told(samples):
+            if len(lacking) == len(samples) or len(samples) < 2:
                 continue  # made of none of its samples, it is not made of what others are
             looked_at += len(samples)
             number += len(lacking)
@@ -81,24 +82,34 @@ def _samples(dataset: Any, indices: _Batch) -> _Batch:
     return [dataset[index] for index in indices]
 
 
-def _can_be_told(samples: _Batch) -> bool:
-    return 1 < len(samples) <= _MOST_OF_ONE
-
-
 def _dropped(collate: Any, samples: _Batch, until: float) -> list[int] | None:
     """Give the places of samples without which the batch is the same; None: nobody can tell."""
-    if not _can_be_told(samples):
-        return []
-    whole = _made(collate, samples)
-    if whole != _made(collate, samples):
-        return None
+    parts = 1 if len(samples) <= _AT_ONCE else -(-len(samples) // _PART)
+    places = [[*range(len(samples))[part::parts]] for part in range(parts)]
+    found = [_lacking(collate, samples, own, own, until) for own in places]
+    if parts < 2 or None in found:
+        return found[0] if parts == 1 else None
+    # What a part of it lacks, it may have as a whole, as where texts are packed.
+    every = {place for own in found for place in own or ()}
+    rest = [one for place, one in enumerate(samples) if place not in every]
+    if not every or (rest and _made(collate, rest) == _made(collate, samples)):
+        return sorted(every)
+    return _lacking(collate, samples, [*range(len(samples))], sorted(every), until)
+
+
+def _lacking(
+    collate: Any, samples: _Batch, batch: list[int], places: list[int], until: float
+) -> list[int] | None:
+    """Say without which of these the batch of those is the same; None: nobody can tell."""
+    whole = _made(collate, [samples[one] for one in batch])
+    if len(batch) < 2 or whole != _made(collate, [samples[one] for one in batch]):
+        return [] if len(batch) < 2 else None
     found = []
-    for place in range(len(samples)):
+    for place in places:
         if time.monotonic() > until:
             return None
-        rest = [*samples[:place], *samples[place + 1 :]]
         try:
-            same = _made(collate, rest) == whole
+            same = _made(collate, [samples[one] for one in batch if one != place]) == whole
         except Exception:  # noqa: BLE001  the user's code, which may need as many as there are
             same = False
         if same:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import contextlib
 import gc
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from operator import length_hint
 from types import FrameType, GeneratorType
 from typing import Any
 
@@ -42,15 +43,19 @@ class _Buffer:
         self._ages = {id(one): age for age, one in enumerate(self.last)}
 
         self._since = self._unchanged = self._passed = 0
+        self._sources: list[tuple[Any, int]] = []
+        """Iterators that it was filled from when it last changed, with what each had left."""
+
         self._given: set[int] = set()
         self._left_it = self._stayed = 0
         """How many have left it when they were given, and how many have not."""
 
-    def look(self, given: set[int]) -> None:
+    def look(self, given: set[int], iterators: Sequence[Any]) -> None:
         """See what has left it, often enough to see that it does not change any more.
 
         Args:
             given: the numbers of what may be the sample that came.
+            iterators: those that the stream goes through now.
         """
         self._since += 1
         if len(self.last) > _LONG and self._since <= len(self.last) // _PARTS:
@@ -68,7 +73,8 @@ class _Buffer:
                 self._ages[id(one)] = self.entered
                 self.entered += 1
         is_changed = bool(gone) or len(now) != len(self.last)
-        self._unchanged = 0 if is_changed else self._unchanged + steps
+        goes_on = self._goes_on(iterators, is_changed=is_changed)
+        self._unchanged = 0 if is_changed else self._unchanged + (0 if goes_on else steps)
         self._passed += 0 if is_changed else steps
         if gone and left:
             is_in_order = max(gone) < min(left) or min(gone) > max(left)
@@ -77,6 +83,18 @@ class _Buffer:
         self._left_it += len((self._given | (given & before)) - there)
         self._given = given & there
         self.last = now
+
+    def _goes_on(self, iterators: Sequence[Any], *, is_changed: bool) -> bool:
+        """Whether one that was gone through when it last changed is, still: what came is of that.
+
+        As of a heap that keeps the largest: most samples leave it as soon as they have entered.
+        """
+        if is_changed:
+            self._sources = [(one, length_hint(one, 0)) for one in iterators if _has_length(one)]
+            return False
+        before = self._sources
+        self._sources = [(one, length_hint(one, 0)) for one, _ in before]
+        return any(now < then for (_, then), (_, now) in zip(before, self._sources, strict=True))
 
     def left(self, came: int) -> int:
         """Count what is in it and has not come.
@@ -135,7 +153,7 @@ class Watched:
         for one in self._iterators:  # the outer ones first, which take what the inner ones give
             for buffer in self._buffers.values():
                 if buffer.generator is one:
-                    buffer.look(given)
+                    buffer.look(given, self._iterators)
             if isinstance(one, GeneratorType) and one.gi_frame is not None:
                 given.update(map(id, one.gi_frame.f_locals.values()))
 
@@ -193,6 +211,11 @@ def _note(things: Iterable[object], found: list[Any], depth: int) -> None:
             found.append(one)
             own = own_attributes(one).values()
             _note([*gc.get_referents(one), *own], found, depth + 1)
+
+
+def _has_length(iterator: object) -> bool:
+    """Whether it is one of Python's own that knows how much it has left."""
+    return type(iterator).__module__ == "builtins" and hasattr(type(iterator), "__length_hint__")
 
 
 def _lists(generator: GeneratorType[Any, Any, Any]) -> Iterator[tuple[str, Any]]:

@@ -10,6 +10,7 @@ from preflight.host.environment import launcher_of
 from preflight.host.start_method import default_start_method
 from preflight.objects.facts import ModelCopy
 from preflight.pipelines.facts import Reads
+from preflight.sources.batch_loops.handed import over_loaders
 from preflight.sources.environment_reads import is_stored_before
 from preflight.sources.facts import (
     ComesTo,
@@ -164,7 +165,10 @@ class JobSources:
             model_copy=self.model_copy,
             zstd=draws.get("zstd"),
             flaws=of_all([one.flaws for one in files], self.names, self.returned),
-            loops=tuple(loop for one in files for loop in one.loops),
+            loops=over_loaders(
+                (loop for one in files for loop in one.loops),
+                (call for one in files for call in one.handed),
+            ),
             in_allocation="SLURM_JOB_ID" in self.environment,
         )
 

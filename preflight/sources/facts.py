@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from preflight.objects.facts import ModelCopy
 from preflight.pipelines.facts import Reads, ReadsClasses, UsesFiles
-from preflight.sources.flaws.facts import BatchLoop, Flaws, Returned
+from preflight.sources.flaws.facts import BatchLoop, Flaws, Handed, Returned
 
 
 class Conditions(NamedTuple):
@@ -147,6 +147,7 @@ class SourceFile(NamedTuple):
     draws: Draws = _NO_DRAWS
     flaws: Flaws = _NO_FLAWS
     loops: tuple[BatchLoop, ...] = ()
+    handed: tuple[Handed, ...] = ()
     opens: bool = False
     """Whether a pipeline of webdataset is written out in it, with its shards."""
 

@@ -9,9 +9,10 @@ from preflight.pipelines.facts import RESAMPLED
 from preflight.pipelines.file_use import files_used_in, may_use_files
 from preflight.pipelines.image_folder_calls import class_folders_in
 from preflight.pipelines.written import written_in
+from preflight.sources.batch_loops.handed import handed_on
+from preflight.sources.batch_loops.loops import batch_loops, may_loop
 from preflight.sources.environment_reads import environment_reads
 from preflight.sources.facts import Draws, SourceFile
-from preflight.sources.flaws.batch_loops.loops import batch_loops, may_loop
 from preflight.sources.flaws.bodies import bodies
 from preflight.sources.flaws.find import flaws_in
 from preflight.sources.flaws.words import Signs, signs_in
@@ -109,6 +110,7 @@ def of_parsed(parsed: Parsed, name: str, words: Words) -> SourceFile:
     """Say what a parsed file holds."""
     reads = environment_reads(parsed, name) if words.environment else None
     every = bodies(parsed.tree) if words.loops or any(words.flaws) else ()
+    loops = tuple(batch_loops(every, name)) if words.loops else ()
     return SourceFile(
         file=name,
         reads=reads.reads if reads else (),
@@ -117,7 +119,8 @@ def of_parsed(parsed: Parsed, name: str, words: Words) -> SourceFile:
         unguarded=unguarded_alone(parsed, name) if words.loaders else None,
         draws=draws_in(parsed.tree) if words.shards else Draws(),
         flaws=flaws_in(parsed, every, name, words.flaws),
-        loops=tuple(batch_loops(every, name)) if words.loops else (),
+        loops=loops,
+        handed=handed_on(every, name, loops) if words.loops else (),
         class_folders=class_folders_in(parsed, name) if words.classes else (),
         uses=files_used_in(parsed, name) if words.files else (),
         opens=words.shards and any(one.shards for one in written_in(parsed, name)),

@@ -38,6 +38,7 @@ from preflight.sources.search import (
 from preflight.sources.unguarded import unguarded_file
 from preflight.syntax.config_files import given_by_configs
 from preflight.syntax.copies import Code, copier_of
+from preflight.syntax.imports.modules import Modules
 from preflight.syntax.imports.needed_modules import on_the_way
 from preflight.syntax.imports.reached import unnamed
 from preflight.syntax.parsing import UnparsableError, parse
@@ -45,6 +46,8 @@ from preflight.syntax.source_files import MOST_FILES, content_of, is_test, pytho
 from preflight.targets.targets import Source
 from preflight.values.names import name_of
 from preflight.values.wire import from_wire
+
+_LOOPS = Words(environment=False, loops=True)
 
 
 def look(asked: Asked) -> Iterator[SourceFacts]:
@@ -200,6 +203,8 @@ def _read_script(
         words = words_in(one.content(), one.name)
         words = words._replace(flaws=words.flaws._replace(loops=True))
         own.files[one.name] = of_parsed(one.parsed(), one.name, words)
+    if source.implied:
+        own.files |= _handed_to(own.files[name], path, root)
     trees = [(one.name, one.parsed()) for one in each]
     own.pipelines += (
         written_in(parsed, name) if source.implied else written_on_the_way(trees, name, way)
@@ -209,6 +214,20 @@ def _read_script(
     own.take(_returned(one for one in each if one.name in called))
     own.mentions += _given_on_the_way(each, path, root, own.open(), alive)
     return own.facts([unguarded_file(path, parsed, root, name)])
+
+
+def _handed_to(first: SourceFile, path: str, root: str) -> dict[str, SourceFile]:
+    """Look for loops in the own modules to which a file, and what it calls, hands loaders."""
+    home = os.path.abspath(root)
+    modules = Modules(folders=(os.path.dirname(os.path.abspath(path)), home), root=root)
+    found, waiting = {first.file: first}, [first]
+    while waiting:
+        for module in dict.fromkeys(call.to_module for call in waiting.pop().handed):
+            there = modules.find(tuple(module.removeprefix("./").split("/")))
+            if there is not None and there.file not in found:
+                found[there.file] = of_parsed(there.parsed, there.file, _LOOPS)
+                waiting.append(found[there.file])
+    return found
 
 
 def _read_folder(

@@ -362,6 +362,20 @@ def lazily(dataset: Any, _index: int) -> float:
     return dataset.rng.random()
 
 
+class TaughtEpochs(Random):
+    """Draws by the epoch that it is told, and by its worker."""
+
+    epoch = 0
+
+    def set_epoch(self, epoch: int) -> None:
+        self.epoch = epoch
+
+    def __getitem__(self, index: int) -> Any:
+        if self.rng is None:
+            self.rng = np.random.default_rng((self.epoch, get_worker_info().id))
+        return super().__getitem__(index)
+
+
 def flips(dataset: Any, _index: int) -> float:
     return dataset.rng.random() < 0.5
 
@@ -498,6 +512,7 @@ def other_numbers() -> dict[str, Any]:
         "of_each_library": randomly(of_each_library),
         "by_index": randomly(by_index),
         "lazily": randomly(lazily),
+        "taught": of(TaughtEpochs(own, rng=None), num_workers=2),
         "constant": randomly(nothing),
         "seeded_well": randomly(of_numpy, worker_init_fn=seed_well),
         "seeded_by_number_for_long": randomly(

@@ -19,7 +19,7 @@ from preflight.batches.use_in_loops import taken_for
 from preflight.facts import FirstBatches, TakenFor
 from preflight.finding import Finding, Severity
 from preflight.settings.job import Factory, Job
-from preflight.sources.flaws.batch_loops.loops import batch_loops, may_loop
+from preflight.sources.batch_loops.loops import batch_loops, may_loop
 from preflight.sources.flaws.bodies import bodies
 from preflight.targets.targets import Built
 from preflight.testing import ask

@@ -10,7 +10,7 @@ import random
 
 import torch
 from torch.nn.utils.rnn import pad_sequence
-from torch.utils.data import DataLoader, Dataset
+from torch.utils.data import ConcatDataset, DataLoader, Dataset
 
 BAD = {5, 12, 13, 31}
 
@@ -84,8 +84,13 @@ def pictures(collate, **given):
     return DataLoader(Pictures(), 4, collate_fn=collate, **given)
 
 
+def many(collate, **given):
+    return DataLoader(ConcatDataset([Texts()] * 3), 120, collate_fn=collate, **given)
+
+
 def dropping():
     return {
+        "large": many(dict_of_lists, num_workers=1),
         "without_boxes": pictures(without_boxes),
         "one_tensor": pictures(one_tensor_of_boxes, num_workers=1),
         "dict_of_lists": texts(dict_of_lists),
@@ -141,8 +146,14 @@ class Counting:
         return pad_sequence([one["ids"] for one in batch]), self.calls
 
 
+def by_forty(batch):
+    labels = torch.tensor([one["label"] + 1 for one in batch])
+    return labels[: len(batch) // 40 * 40].reshape(-1, 40)
+
+
 def keeping():
     return {
+        "by_forty": many(by_forty),
         "boxes_of_all": pictures(boxes_of_all),
         "as_tuples": pictures(as_tuples),
         "cut_and_padded": texts(cut_and_padded),

@@ -94,6 +94,17 @@ def by_a_heap() -> Iterator[Any]:
             yield torch.tensor(heapq.heappop(held)[1])
 
 
+def largest(*, gives_rest: bool = False) -> Iterator[Any]:
+    """By a heap through which the last hundred go straight, as they are the least."""
+    held: list[tuple[float, int]] = []
+    numbers = iter(range(200))
+    for number in numbers:
+        heapq.heappush(held, (ORDERS.random() if number < 100 else -number, number))
+        if len(held) > 20:
+            yield torch.tensor(heapq.heappop(held)[1])
+    yield from [torch.tensor(number) for _, number in held if gives_rest]
+
+
 def of_two_stages() -> Iterator[Any]:
     for one in popping():
         yield one * 2, "a caption"
@@ -201,6 +212,7 @@ def held_back() -> dict[str, Any]:
         "popping": of(Stream(popping), num_workers=1),
         "turning": of(Stream(turning)),
         "by_a_heap": of(Stream(by_a_heap)),
+        "largest": of(Stream(largest)),
         "of_two_stages": of(Stream(of_two_stages), batch_size=None),
         "mapped": of(Stream(mapped)),
         "measured": of(Measured(popping)),
@@ -212,6 +224,7 @@ def given_all() -> dict[str, Any]:
     return {
         "emptied": of(Stream(emptied), num_workers=1),
         "gone_through": of(Stream(lambda: gone_through(iter))),
+        "rest_of_a_heap": of(Stream(lambda: largest(gives_rest=True))),
         "by_places": of(Stream(lambda: gone_through(by_places))),
         "as_a_copy": of(Stream(lambda: gone_through(lambda held: random.sample(held, 20)))),
         "limited": of(Stream(limited)),

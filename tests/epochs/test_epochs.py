@@ -38,6 +38,7 @@ LEFT = {
     "swapping": "leaves out 20 of 60 samples in an epoch: they are in held when swapping ends",
     "popping": "leaves out 10 of 60 samples in an epoch: they are in held when popping ends",
     "by_a_heap": "leaves out 10 of 60 samples in an epoch: they are in held when by_a_heap ends",
+    "largest": "leaves out 20 of 200 samples in an epoch: they are in held when largest ends",
     "turning": "leaves out 10 of 60 samples in an epoch: they are in held when turning ends",
     "of_two_stages": "leaves out 10 of 60 samples in an epoch: they are in held when popping ends",
     "mapped": "leaves out 10 of 60 samples in an epoch: they are in held when popping ends",

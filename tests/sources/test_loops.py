@@ -7,7 +7,8 @@ import ast
 import pytest
 
 from preflight.settings.taking import Taking, parse_taking
-from preflight.sources.flaws.batch_loops.loops import batch_loops, may_loop
+from preflight.sources.batch_loops.handed import handed_on, over_loaders
+from preflight.sources.batch_loops.loops import batch_loops, may_loop
 from preflight.sources.flaws.bodies import bodies
 
 PLAIN = Taking("")
@@ -15,7 +16,9 @@ HEAD = "from data import make as other\nimport data\n\ndef make(): ...\n\n"
 
 
 def loops(text: str) -> list[tuple[str, str, str, str]]:
-    found = batch_loops(bodies(ast.parse(HEAD + text)), "train.py")
+    every = bodies(ast.parse(HEAD + text))
+    own = [*batch_loops(every, "train.py")]
+    found = over_loaders(own, handed_on(every, "train.py", own))
     apart = [one for one in found if one.asks or (parse_taking(one.takes) or PLAIN).takes_apart]
     return [(one.takes, one.module, one.maker, one.pick) for one in apart]
 
@@ -32,7 +35,7 @@ def loops(text: str) -> list[tuple[str, str, str, str]]:
         ("def f():\n    a = make()\n    for x, y in a['v']: pass", ("x, y", "", "make", "['v']")),
         ("def f():\n    x, y = next(iter(make()))", ("x, y", "", "make", "")),
         ("def f():\n    for b in make():\n        x, y = b", ("x, y", "", "make", "")),
-        ("def f(a):\n    for x, y in a: pass\nf(make())", ("x, y", "", "make", "")),
+        ("def f(a):\n    for x, y in a: pass\nf(make())", ("x, y", "./train", "make", "")),
         (
             (
                 "class T:\n    def __init__(self):\n        self.a = make()\n    def run(self):\n"

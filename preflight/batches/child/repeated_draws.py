@@ -121,6 +121,8 @@ def _sequences(
     spent = time.monotonic() - begun
     if is_persistent or 2 * spent > seconds:
         return first, None
+    if hasattr(type(parts["dataset"]), "set_epoch"):
+        parts["dataset"].set_epoch(1)  # as the job is likely to
     second = _epoch(again, workers, begun + seconds, tell)
     return first, second if len(second[0]) == len(first[0]) else None
 

@@ -48,6 +48,9 @@ class BatchLoop(NamedTuple):
     given: str | None = None
     """What the function is called with, as code; None: it is not called."""
 
+    waits: tuple[str | int, ...] = ()
+    """Where it goes over what `maker` is handed: the name and the place of that parameter."""
+
     is_sure: bool = True
     """Whether no test stands around it."""
 
@@ -59,6 +62,26 @@ class BatchLoop(NamedTuple):
 
     is_in_epochs: bool = False
     """Whether it stands in a loop over epochs, in a file that tells nobody which epoch it is."""
+
+
+class Handed(NamedTuple):
+    """What may be a loader, as a call hands it to a function of the sources."""
+
+    file: str
+    to: str
+    """The function, by its name in its own module: `train`, `Trainer.fit`; or the class."""
+
+    to_module: str
+    at: str | int
+    """The place of the argument, or its name."""
+
+    maker: str
+    module: str = ""
+    pick: str = ""
+    given: str | None = None
+    waits: tuple[str | int, ...] = ()
+    is_sure: bool = True
+    """Whether no test stands around the call. This and what is handed: as of a `BatchLoop`."""
 
 
 class Spot(NamedTuple):

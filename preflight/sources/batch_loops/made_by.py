@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from preflight.sources.flaws.bodies import Body, parameters
+from preflight.sources.flaws.tuples import imports_in
 from preflight.syntax.running import last_name
 
 # They give what they are handed, one after the other.
@@ -28,6 +29,8 @@ class Made(NamedTuple):
     maker: str
     pick: str = ""
     given: str | None = None
+    waits: tuple[str | int, ...] = ()
+    """Where it is what a function is handed: the name and the place of that parameter."""
 
 
 class FileNames(NamedTuple):
@@ -41,8 +44,21 @@ class FileNames(NamedTuple):
 
     imports: Mapping[str, str]
     bodies: Sequence[Body]
-    calls: Mapping[str, list[tuple[ast.Call, Body]]]
-    """By the last name of what is called."""
+
+    def home(self, name: str) -> tuple[str, str]:
+        """Give the module from which a name is imported, empty for its own, and its name there."""
+        is_own = name in self.own
+        module, _, inner = ("" if is_own else self.imports.get(name, "")).partition(":")
+        holder, _, last = name.rpartition(".")
+        if holder in self.imports:
+            return self.imports[holder].replace(":", "/").replace("//", "/"), last
+        return module, inner or name
+
+
+def names_in(every: Sequence[Body], file: str) -> FileNames:
+    """Say what the names of a file stand for."""
+    own = frozenset(body.name.partition(".")[0] for body in every if body.name)
+    return FileNames(values_of(every[0]), own, imports_in(every, file), every)
 
 
 class ExpressionPlace(NamedTuple):
@@ -144,9 +160,9 @@ def _of_name(node: ast.Name, place: ExpressionPlace, hops: int) -> Iterator[Made
         if len(values) == 1 and name not in place.hidden:
             yield from made_by(values[0], place, hops + 1)
         elif not values and name in place.hidden:
-            yield from _handed(name, place, hops)
+            yield from _handed(name, place)
     elif name in place.hidden:
-        yield from _handed(name, place, hops)
+        yield from _handed(name, place)
     elif name in place.file.imports:
         yield Made(name)
     elif name in place.file.tops:
@@ -167,17 +183,15 @@ def _of_attribute(node: ast.Attribute, place: ExpressionPlace, hops: int) -> Ite
         yield from made_by(given[0][0], placed(place.file, given[0][1]), hops + 1)
 
 
-def _handed(name: str, place: ExpressionPlace, hops: int) -> Iterator[Made]:
-    """Follow a parameter to what the calls of its function in this file hand over."""
-    function = place.body.node
-    if isinstance(function, ast.Module) or "." in place.body.name:
+def _handed(name: str, place: ExpressionPlace) -> Iterator[Made]:
+    """Leave it to who calls the function, here or in another file, what a parameter is."""
+    function, body = place.body.node, place.body
+    holder, _, own = body.name.rpartition(".")
+    is_only = [one.name for one in place.file.bodies].count(body.name) == 1
+    if isinstance(function, ast.Module) or holder != body.owner or not is_only:
         return
     order = [one.arg for one in (*function.args.posonlyargs, *function.args.args)]
-    for call, body in place.file.calls.get(function.name, ()):
-        if not isinstance(call.func, ast.Name):
-            continue
-        given: Sequence[ast.expr] = [one.value for one in call.keywords if one.arg == name]
-        if not given and name in order and order.index(name) < len(call.args):
-            given = call.args[order.index(name) : order.index(name) + 1]
-        for one in given:
-            yield from made_by(one, placed(place.file, body), hops + 1)
+    if holder and not any(last_name(one) == "staticmethod" for one in function.decorator_list):
+        order = order[1:]
+    at = (name, order.index(name)) if name in order else (name,)
+    yield Made(holder if own == "__init__" else body.name, waits=at)

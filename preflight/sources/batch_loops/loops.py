@@ -7,18 +7,11 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from preflight.sources.flaws.batch_loops.made_by import (
-    PASS_ON,
-    FileNames,
-    made_by,
-    placed,
-    values_of,
-)
-from preflight.sources.flaws.batch_loops.telling import Spans, tells_epoch, untold_epochs
-from preflight.sources.flaws.batch_loops.uses import uses_of
+from preflight.sources.batch_loops.made_by import PASS_ON, made_by, names_in, placed
+from preflight.sources.batch_loops.telling import Spans, tells_epoch, untold_epochs
+from preflight.sources.batch_loops.uses import uses_of
 from preflight.sources.flaws.bodies import Body, is_try
 from preflight.sources.flaws.facts import BatchLoop, Use
-from preflight.sources.flaws.tuples import imports_in
 from preflight.syntax.running import last_name
 
 # Exceptions by which a loop copes with a batch of another form.
@@ -28,13 +21,14 @@ _TAKES = (ast.For, ast.AsyncFor, ast.Assign)
 
 _SIGNS = re.compile(
     rb"\bfor\b[^\n]*,[^\n]*\bin\b|\bnext\(|^[ \t]*\(?\w+,[^\n=]*=[ \t]*\w+[ \t]*$"
-    rb"|\bfor[ ](\w+)[ ]in\b(?s:.{1,4000}?)(?:\b\1[.\[]|\bin[ ]\1\b)",
+    rb"|\bfor[ ](\w+)[ ]in\b(?s:.{1,4000}?)(?:\b\1[.\[]|\bin[ ]\1\b)"
+    rb"|[(,]\s*(?:\w+[ ]?=[ ]?)?(?:\w+\.)*\w*(?:[Ll]oader|_dl)\w*(?:\[[^]\n]*\])?\s*[,)]",
     re.MULTILINE,
 )
 
 
 def may_loop(content: bytes) -> bool:
-    """Whether the text of a file may hold such a loop."""
+    """Whether the text of a file may hold such a loop, or hand a loader to one."""
     return _SIGNS.search(content) is not None
 
 
@@ -44,36 +38,27 @@ def batch_loops(every: Sequence[Body], file: str) -> Iterator[BatchLoop]:
     tells = any(tells_epoch(node) for body in every for node in body.nodes)
     if not any(several for _, several in found):
         return
-    known = _names(every, file)
+    known = names_in(every, file)
     for body, several in found:
         place = placed(known, body) if several else None
         for taken in several:
             epochs = [] if tells else untold_epochs(body, every, taken.over)
             for made in dict.fromkeys(made_by(taken.over, place, 0)) if place else ():
-                name, _, inner = known.imports.get(made.maker, "").partition(":")
+                module, maker = known.home(made.maker)
                 yield BatchLoop(
                     file=file,
                     line=taken.line,
                     takes=_written(taken.target),
-                    maker=inner or made.maker.rpartition(".")[2],
-                    module=name or known.imports.get(made.maker.rpartition(".")[0], ""),
+                    maker=maker,
+                    module=module,
                     pick=made.pick,
                     given=made.given,
+                    waits=made.waits,
                     is_sure=taken.is_sure,
                     asks=taken.asks,
                     uses=taken.uses,
-                    is_in_epochs=_is_in(taken.line, epochs),
+                    is_in_epochs=is_in(taken.line, epochs),
                 )
-
-
-def _names(every: Sequence[Body], file: str) -> FileNames:
-    calls: dict[str, list[tuple[ast.Call, Body]]] = {}
-    for body in every:
-        for node in body.nodes:
-            if isinstance(node, ast.Call):
-                calls.setdefault(last_name(node.func), []).append((node, body))
-    own = frozenset(body.name.partition(".")[0] for body in every if body.name)
-    return FileNames(values_of(every[0]), own, imports_in(every, file), every, calls)
 
 
 def _written(target: ast.expr) -> str:
@@ -101,10 +86,10 @@ def _taken(body: Body) -> Iterator[_Taken]:
         if isinstance(node, _TAKES)
         for one in _apart(node)
     ]
-    tested, coped = _spans(body) if found else ([], [])
+    tested, coped = spans(body) if found else ([], [])
     for line, one in found:
-        if not _is_in(line, coped):
-            yield one._replace(is_sure=not _is_in(line, tested))
+        if not is_in(line, coped):
+            yield one._replace(is_sure=not is_in(line, tested))
 
 
 def _apart(node: ast.For | ast.AsyncFor | ast.Assign) -> Iterator[_Taken]:
@@ -163,7 +148,7 @@ def _of_body(node: ast.For | ast.AsyncFor, name: ast.Name, over: ast.expr) -> It
             return
 
 
-def _spans(body: Body) -> tuple[Spans, Spans]:
+def spans(body: Body) -> tuple[Spans, Spans]:
     """Give what is under a test, and what is under a handler for what another form raises."""
     tested: Spans = []
     coped: Spans = []
@@ -176,7 +161,8 @@ def _spans(body: Body) -> tuple[Spans, Spans]:
     return tested, coped
 
 
-def _is_in(line: int, spans: Spans) -> bool:
+def is_in(line: int, spans: Spans) -> bool:
+    """Whether a line is within one of these."""
     return any(first <= line <= last for first, last in spans)
 
 

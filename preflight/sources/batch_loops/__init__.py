@@ -1,0 +1,1 @@
+"""Loops that take batches apart, and what makes the loaders that they go over."""
