@@ -90,9 +90,12 @@ class Moment:
     counts: Mapping[str, int] = field(default_factory=dict)
     """Of a save: what it says of how far training is, `{"epoch": 3}`."""
 
+    is_sample: bool = False
+    """Of a save: whether it holds what a model makes, such as pictures, and no weights."""
+
     @property
     def tells(self) -> bool:
-        """Whether more is saved than weights, or than a sample of what a model makes."""
+        """Whether more is saved than weights."""
         return self.holds_state or self.is_folder or bool(self.counts)
 
 
