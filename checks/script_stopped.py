@@ -26,7 +26,7 @@ from preflight.finding import Finding, Location, Severity
 from preflight.job import Job
 from preflight.values.names import shown
 
-from ._script_ends import every, in_evaluation, told
+from ._script_ends import every, in_evaluation, place, told
 
 _WHEN = {"setup": "before its first batch", "training": "in its training"}
 
@@ -55,6 +55,10 @@ def script_stopped(facts: Rehearsal, job: Job) -> Iterator[Finding]:
 
 def _why(raised: Raised, facts: Rehearsal) -> str:
     if raised.thread:
-        return f"The thread ends, and {shown(facts.file)} goes on without what it was to do."
+        waits = next((one.frames for one in facts.ended.waiting if one.frames), ())
+        goes_on = (
+            f"waits for ever at {place(waits, facts)}" if facts.ended.how == "stuck" else "goes on"
+        )
+        return f"The thread ends, and {shown(facts.file)} {goes_on} without what it was to do."
     when = _WHEN.get(raised.while_at, "there")
     return f"{shown(facts.file)} was run in short, and stopped {when}: the job does so, too."
