@@ -116,6 +116,9 @@ class Way:
     is_given: bool = False
     """Whether the script was given it already."""
 
+    is_guess: bool = False
+    """Whether it is one only if something is read of what was saved."""
+
 
 Line: TypeAlias = Moment | Moved | Way
 

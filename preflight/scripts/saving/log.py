@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from preflight.resuming.facts import SavedState
 from preflight.resuming.moments import SAVE, STEP, Average, Moment, Moved, Owner, Way, line_of
-from preflight.resuming.ways import AS_STARTED, may_go_on
+from preflight.resuming.ways import AS_STARTED, may_go_on, way_written
 from preflight.scripts.facts import Met
 from preflight.scripts.failing import guarded
 from preflight.scripts.saving.averages import Averages
@@ -286,12 +286,15 @@ class Log:
         self._write(way)
 
     def _may_go_on(self) -> None:
-        """Note whether a script without an option may go on by itself from what lies there."""
+        """Note how a script goes on that declares no option: by one of its own, or by itself."""
         own = self.watch.own
         files = (getattr(one, "__file__", None) for one in list(sys.modules.values()))
-        texts = ("".join(linecache.getlines(one)) for one in files if one and own.has(one))
-        if self._first and not self._has_way and may_go_on(texts):
-            self._write(AS_STARTED)
+        if self._first is None or self._has_way:
+            return
+        texts = ["".join(linecache.getlines(one)) for one in files if one and own.has(one)]
+        way = way_written(texts) or (AS_STARTED if may_go_on(texts) else None)
+        if way is not None:
+            self._write(way)
 
 
 _logs: dict[int, Log] = {}
