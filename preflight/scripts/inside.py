@@ -30,7 +30,7 @@ from preflight.values.own_files import passes_on
 from preflight.values.wire import to_brief
 
 SUBJECTS = (
-    *("met.loaders", "met.modes", "met.copies", "cpu_instead"),
+    *("met.loaders", "met.modes", "met.copies", "met.running_out", "cpu_instead"),
     *("met.steps", "met.trainers", "met.parallel", "met.evaluated", "saving.points", "saving.hub"),
     *("saving.trackers", "saving.commands", "tracebacks"),
 )
