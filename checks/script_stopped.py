@@ -5,7 +5,9 @@ What it finds
     what it raises and does not catch, at its own innermost line: at its start, in training, while
     it saves, or at its end; also in a thread in the background, which ends and leaves the script
     running without it. And a script that ends by itself with an exit code that says that it failed.
-    What it raises behind a loop that we had to leave early is a warning. An exception in an
+    What it raises behind a loop that we had to leave early is a warning. A schedule of learning
+    rates that has fewer steps than its epochs have batches, at which torch raises, is found by
+    arithmetic, where nothing leaves these early. An exception in an
     evaluation is told by script-eval. What is raised for want of something that is not here (NCCL,
     a launcher, a package) is no finding: the script could not be judged.
 
@@ -26,7 +28,7 @@ from preflight.finding import Finding, Location, Severity
 from preflight.job import Job
 from preflight.values.names import shown
 
-from ._script_ends import every, in_evaluation, told
+from ._script_ends import every, in_evaluation, place, told
 
 _WHEN = {"setup": "before its first batch", "training": "in its training"}
 
@@ -42,6 +44,7 @@ def script_stopped(facts: Rehearsal, job: Job) -> Iterator[Finding]:
     for raised in every(facts):
         if not in_evaluation(raised):
             yield told(script_stopped, raised, facts, job, _why(raised, facts))
+    yield from _run_out(facts)
     ended = facts.ended
     if ended.how == "exited" and ended.code:
         yield script_stopped.found(
@@ -53,8 +56,24 @@ def script_stopped(facts: Rehearsal, job: Job) -> Iterator[Finding]:
         )
 
 
+def _run_out(facts: Rehearsal) -> Iterator[Finding]:
+    for one in facts.met:
+        if one.what == "runs out" and one.at is not None:
+            yield script_stopped.found(
+                f"moves a schedule that has {one.name} steps {one.count:,} times, once a batch",
+                at=place((one.at,), facts),
+                why="torch raises ValueError there at the first step beyond: Tried to step …",
+                fix="Make it of len(loader) * epochs steps, or move it as often as it has steps.",
+                about="schedule",
+            )
+
+
 def _why(raised: Raised, facts: Rehearsal) -> str:
     if raised.thread:
-        return f"The thread ends, and {shown(facts.file)} goes on without what it was to do."
+        waits = next((one.frames for one in facts.ended.waiting if one.frames), ())
+        goes_on = (
+            f"waits for ever at {place(waits, facts)}" if facts.ended.how == "stuck" else "goes on"
+        )
+        return f"The thread ends, and {shown(facts.file)} {goes_on} without what it was to do."
     when = _WHEN.get(raised.while_at, "there")
     return f"{shown(facts.file)} was run in short, and stopped {when}: the job does so, too."

@@ -5,7 +5,8 @@ What it finds
     while neither it nor what it has started computes anything: each waits for the other. Its own
     line, and those of its other threads and of its processes, say for what. One that is still at
     work after this time is no finding: it could not be judged. Where no batch comes since errors
-    are swallowed all the while, `loader-starved` tells that in its place.
+    are swallowed all the while, `loader-starved` tells that in its place, and where a thread of its
+    own has ended with an exception, `script-stopped`.
 
 Why it matters
     The job stands there, and holds its GPUs until somebody ends it.
@@ -25,7 +26,7 @@ from preflight.finding import Finding, Location, Severity
 from preflight.job import Job
 from preflight.values.names import shown
 
-from ._script_ends import place
+from ._script_ends import every, place
 
 
 @check(
@@ -37,7 +38,7 @@ from ._script_ends import place
 def script_stuck(facts: Rehearsal, _job: Job) -> Iterator[Finding]:
     """Report where each thread and each process waits."""
     ended = facts.ended
-    if ended.how != "stuck" or ended.told_by:
+    if ended.how != "stuck" or ended.told_by or any(one.thread for one in every(facts)):
         return
     main = next((one for one in ended.waiting if one.frames), None)
     others = [one for one in ended.waiting if one.frames and one is not main]

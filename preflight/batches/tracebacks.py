@@ -49,9 +49,13 @@ def our_failure(said: Printed, text: str) -> ElsewhereError | None:
 
 
 def in_worker(error: BaseException) -> tuple[str, tuple[traceback.FrameSummary, ...]]:
-    """Give what a worker raised, and where: torch raises it again with its traceback as text."""
+    """Give what a worker raised, and where: torch raises it again with its traceback as text.
+
+    A worker of a loader, or a process of `torch.multiprocessing.spawn`.
+    """
     text = text_of(error)
-    found = printed(text) if f"Original {_BEGIN}" in text else []
+    is_worker = f"Original {_BEGIN}" in text or text.lstrip().startswith("-- Process ")
+    found = printed(text) if is_worker else []
     return (found[-1].error, found[-1].calls) if found else ("", ())
 
 

@@ -6,7 +6,7 @@ import errno
 import json
 import os
 import tempfile
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection
 
 from preflight.overlay import on_disk
 from preflight.overlay.on_disk import AnyPath
@@ -229,6 +229,13 @@ class Layer:
         self._standing = set(self.written())
         self._stood.tell(when, self._standing)
 
+    def keep_no_more(self) -> None:
+        """Forget what was kept."""
+        self._keeping.clear()
+        self._standing.clear()
+        on_disk.remove(self._kept)
+        on_disk.make_folders(self._kept)
+
     def take_later_away(self, when: int, but: Collection[str]) -> None:
         """Take away what was not there when all was kept at that time, `but` for some."""
         stood = self._stood.at(when)
@@ -244,18 +251,13 @@ class Layer:
 
     def restore(self) -> None:
         """Put back, of what was kept, what was written over or removed since."""
-        for own, aside in list(self._set_aside()):
-            above = self.above(own)
+        for aside in list(on_disk.files_of(self._kept)):
+            above = os.path.join(self._files, os.path.relpath(aside, self._kept))
             if on_disk.exists(above):
                 on_disk.remove(above)
             on_disk.make_folders(os.path.dirname(above))
             on_disk.rename(aside, above)
         self._keeping.clear()
-
-    def _set_aside(self) -> Iterator[tuple[str, str]]:
-        for aside in on_disk.files_of(self._kept):
-            place = os.path.join(self._files, os.path.relpath(aside, self._kept))
-            yield self._below(place), aside
 
     def keep_aside(self, own: str, *, moved: bool) -> None:
         """Save what is kept, before something else takes its place or is added to it."""

@@ -27,9 +27,14 @@ _AVERAGED = re.compile(r"[Aa]verag|EMA|Ema|SWA|Swa")
 
 
 def chosen(first: Sequence[Moment]) -> list[Moment]:
-    """Give the saves of one checkpoint: the first that were made after a step, all of one step."""
+    """Give the saves of one checkpoint: the first that were made after a step, all of one step.
+
+    One that says how far training is, before one of weights alone.
+    """
     saves = [one for one in first if one.what == SAVE and one.steps and one.path]
-    return [one for one in saves if one.steps == saves[0].steps]
+    saves = [one for one in saves if not one.is_sample]
+    best = next((one for one in saves if one.tells), saves[0] if saves else None)
+    return [one for one in saves if best is not None and one.steps == best.steps]
 
 
 def differences(first: Sequence[Moment], again: Sequence[Moment]) -> list[Difference]:

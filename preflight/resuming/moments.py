@@ -90,9 +90,12 @@ class Moment:
     counts: Mapping[str, int] = field(default_factory=dict)
     """Of a save: what it says of how far training is, `{"epoch": 3}`."""
 
+    is_sample: bool = False
+    """Of a save: whether it holds what a model makes, such as pictures, and no weights."""
+
     @property
     def tells(self) -> bool:
-        """Whether more is saved than weights, or than a sample of what a model makes."""
+        """Whether more is saved than weights."""
         return self.holds_state or self.is_folder or bool(self.counts)
 
 
@@ -112,6 +115,9 @@ class ResumeWay:
     takes_path: bool
     is_given: bool = False
     """Whether the script was given it already."""
+
+    is_guess: bool = False
+    """Whether it is one only if something is read of what was saved."""
 
 
 Line: TypeAlias = Moment | Moved | ResumeWay

@@ -5,7 +5,10 @@ from __future__ import annotations
 import argparse
 import re
 import shlex
-from collections.abc import Iterable, Sequence
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from types import NoneType
 from typing import Any
 
 from preflight.resuming.moments import Moment, ResumeWay
@@ -25,18 +28,47 @@ _SAID = re.compile(r"\bresum|\bcontinue\b|\brestart", re.IGNORECASE)
 
 # Of options that resume: how, and not from where.
 _OTHER = re.compile(
-    r"step|epoch|optim|sched|strict|only|id\b|[_-]id$|no[_-]|init|tun|pretrain", re.IGNORECASE
+    r"step|epoch|optim|sched|strict|only|wandb|logger|id\b|[_-]id$|no[_-]|init|tun|pretrain",
+    re.IGNORECASE,
 )
+
+# As scripts name an option that read `sys.argv` by hand.
+_QUOTED = re.compile(r"""["'](--?[a-zA-Z][\w-]*)=?["']""")
 
 _LOADS = re.compile(r"load_state|load_checkpoint|load_from|resum|restore", re.IGNORECASE)
 
-AS_STARTED = ResumeWay(option="", takes_path=False)
+AS_STARTED = ResumeWay(option="", takes_path=False, is_guess=True)
 """It has no option, and may go on by itself from what lies there."""
 
 
 def may_go_on(texts: Iterable[str]) -> bool:
     """Whether one of a script's own files may load what it has saved."""
     return any(map(_LOADS.search, texts))
+
+
+def way_written(texts: Iterable[str]) -> ResumeWay | None:
+    """Give the option that one of a script's own files looks for among its arguments."""
+    names = (name for one in texts if "argv" in one for name in _QUOTED.findall(one))
+    way = way_of(map(option, names), sys.argv[1:])
+    return None if way is None else replace(way, is_guess=True)
+
+
+def way_by_key(config: Mapping[str, Any], given: Sequence[str]) -> ResumeWay | None:
+    """Choose the key of a configuration that is set by `trainer.resume_from=PATH`."""
+    leaves = {name: one for name, one in _leaves(config) if isinstance(one, (str, bool, NoneType))}
+    actions = [option(name, is_switch=isinstance(one, bool)) for name, one in leaves.items()]
+    way = way_of(actions, given)
+    if way is None:
+        return None
+    return replace(way, option=f"{way.option}={'' if way.takes_path else 'true'}", is_guess=True)
+
+
+def _leaves(config: Mapping[str, Any], within: str = "") -> Iterator[tuple[str, Any]]:
+    for name, one in config.items():
+        if isinstance(one, Mapping):
+            yield from _leaves(one, f"{within}{name}.")
+        else:
+            yield f"{within}{name}", one
 
 
 def way_of(actions: Iterable[argparse.Action], given: Sequence[str]) -> ResumeWay | None:
@@ -51,6 +83,11 @@ def way_of(actions: Iterable[argparse.Action], given: Sequence[str]) -> ResumeWa
     return ResumeWay(
         option=name, takes_path=one.nargs != 0, is_given=not words.isdisjoint(one.option_strings)
     )
+
+
+def option(name: str, *, is_switch: bool = False) -> argparse.Action:
+    """Give an option as argparse would have it."""
+    return argparse.Action([name], name, nargs=0 if is_switch else None)
 
 
 def as_action(parameter: Any) -> argparse.Action:
@@ -91,7 +128,12 @@ def words_for(
         return [word.replace(CHECKPOINT, path) for word in shlex.split(typed)]
     if way is None or way.is_given:
         return None
-    return [way.option, path_of(saves)] if way.takes_path else [*filter(None, [way.option])]
+    if not way.takes_path:
+        return [*filter(None, [way.option])]
+    path = path_of(saves)
+    if way.option.endswith("="):
+        return [way.option + (f"'{path}'" if "=" in path else path)]
+    return [way.option, path]
 
 
 def path_of(saves: Sequence[Moment], *, folder: bool = True) -> str:

@@ -18,7 +18,8 @@ class Met:
     """Something that the script did while it ran, with its own line for it."""
 
     what: str
-    """`loader`, `evaluation`, `loss` (of an evaluation), `step`, `copy`, `save`, `wrap`, …"""
+    """`loader`, `evaluation`, `loss` (of an evaluation), `step`, `copy`, `save`, `wrap`, `runs out`
+    (a schedule of `name` steps, moved `count` times in whole epochs), …"""
 
     at: Frame | None = None
     """The script's own innermost line that did it; None: no line of its own."""

@@ -30,9 +30,16 @@ from preflight.values.own_files import passes_on
 from preflight.values.wire import to_brief
 
 SUBJECTS = (
-    *("met.loaders", "met.modes", "met.model_copies", "cpu_instead", "met.steps", "met.trainers"),
-    *("met.parallel", "met.evaluated", "saving.save_points", "saving.hub", "saving.trackers"),
-    *("saving.commands", "without_our_lines"),
+    *("met.loaders", "met.modes", "met.model_copies", "met.running_out", "cpu_instead"),
+    *(
+        "met.steps",
+        "met.trainers",
+        "met.parallel",
+        "met.evaluated",
+        "saving.save_points",
+        "saving.hub",
+    ),
+    *("saving.hub", "saving.trackers", "saving.commands", "without_our_lines"),
 )
 """Modules of this folder whose `POINTS` are wrapped."""
 

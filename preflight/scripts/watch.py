@@ -69,6 +69,9 @@ class Watch:
     given: int = 0
     """Batches that loaders gave."""
 
+    trained_on: int = 0
+    """Those of them that were for training."""
+
     in_epoch: bool = True
     """Whether the loop over a loader of training goes on, as far as is seen of it."""
 

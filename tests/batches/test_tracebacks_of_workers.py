@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import traceback
+
 import pytest
 
 from preflight.batches.tracebacks import in_worker
@@ -32,6 +34,22 @@ def test_what_a_worker_raised_is_read_off_the_error_that_torch_makes_of_it(depth
             made = error
 
     said, calls = in_worker(made)
+
+    assert said == "ValueError: bad sample 5"
+    assert calls[-1].name == "failing"
+
+
+def test_what_a_spawned_process_raised_is_read_off_as_well() -> None:
+    from torch.multiprocessing.spawn import ProcessRaisedException
+
+    try:
+        failing(5)
+    except ValueError:
+        text = traceback.format_exc()
+    # As torch words it.
+    text = f"\n\n-- Process 1 terminated with the following error:\n{text}"
+
+    said, calls = in_worker(ProcessRaisedException(text, 1, 4711))
 
     assert said == "ValueError: bad sample 5"
     assert calls[-1].name == "failing"

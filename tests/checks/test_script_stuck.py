@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from preflight.facts import Ended, Frame, Rehearsal, Waiting
+from preflight.facts import Ended, Frame, Raised, Rehearsal, Waiting
 from preflight.testing import ask
 
 LINE = Frame(file="train.py", line=9, function="main", text="batches.get()")
@@ -36,6 +38,18 @@ def test_it_is_told_of_the_script_where_no_stack_could_be_had() -> None:
     (finding,) = ask("script-stuck", rehearsal(Ended(how="stuck", silent=12)))
 
     assert str(finding.at) == "train.py"
+
+
+def test_a_thread_that_has_ended_with_an_exception_is_told_in_its_place() -> None:
+    """By one check: what the script waits for is what the thread was to do."""
+    waiting = (Waiting(process="script", thread=1, frames=(LINE,)),)
+    raised = Raised(error="KeyError: 'text'", frames=(OTHER,), thread="writer")
+    facts = replace(rehearsal(Ended(how="stuck", silent=12, waiting=waiting)), threads=(raised,))
+    (finding,) = ask("script-stopped", facts)
+
+    assert ask("script-stuck", facts) == []
+    assert str(finding.at) == "fill.py:4"
+    assert "train.py waits for ever at train.py:9" in finding.why
 
 
 @pytest.mark.parametrize("how", ["returned", "stopped", "late", "raised"])

@@ -226,6 +226,15 @@ def test_a_checkpoint_is_what_was_saved_at_one_step_after_the_first() -> None:
     assert chosen([early, *FIRST[:2], two, FIRST[3]]) == [FIRST[1], two]
 
 
+def test_a_whole_checkpoint_is_taken_before_weights_alone_and_samples_never() -> None:
+    sample = save(1, TRAINED, path="sample.pt", counts={"step": 1}, is_sample=True)
+    best = save(1, TRAINED, path="best.pt", holds_state=False)
+
+    assert chosen([sample, best, *FIRST]) == [FIRST[1]]
+    assert chosen([sample, best]) == [best]
+    assert chosen([sample]) == []
+
+
 def average(sample: tuple[float, ...], **more: bool) -> Average:
     return Average(kind="Net", weights=20, sample=sample, **more)
 

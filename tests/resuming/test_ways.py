@@ -8,7 +8,16 @@ from typing import Any
 import pytest
 
 from preflight.resuming.moments import SAVE, Moment, ResumeWay
-from preflight.resuming.ways import AS_STARTED, as_action, may_go_on, path_of, way_of, words_for
+from preflight.resuming.ways import (
+    AS_STARTED,
+    as_action,
+    may_go_on,
+    path_of,
+    way_by_key,
+    way_of,
+    way_written,
+    words_for,
+)
 
 
 def found(*options: dict[str, object], given: tuple[str, ...] = ()) -> ResumeWay | None:
@@ -141,3 +150,35 @@ def test_options_of_click_are_read_as_those_of_argparse_are() -> None:
     assert found_of("--resume-mode", type=click.Choice(["auto"])) is None
     assert found_of("--resume-at", type=int) is None
     assert way_of([as_action(click.Argument(["resume"]))], ()) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "option"),
+    [
+        ('if "--resume" in sys.argv: path = sys.argv[2]', "--resume"),
+        ('getopt(argv, "", ["epochs="]); given.get("--resume-from")', "--resume-from"),
+        ('[one for one in argv if one.startswith("--ckpt_path=")]', "--ckpt_path"),
+        ('if "--resume-step" in sys.argv: go()', None),
+        ('train.main(["--resume", path])', None),
+    ],
+)
+def test_an_option_that_is_read_by_hand_is_a_guess(text: str, option: str | None) -> None:
+    """The script is known to take it once it has loaded something by it."""
+    way = way_written([text])
+
+    assert way == (option and ResumeWay(option=option, takes_path=True, is_guess=True))
+
+
+def test_a_key_of_a_configuration_is_given_its_path_behind_a_sign() -> None:
+    saves = [Moment(what=SAVE, path="last.pt"), Moment(what=SAVE, path="epoch=1.ckpt")]
+    config = {"lr": 0.1, "wandb": {"resume": None}, "trainer": {"resume_from": None}}
+    way = way_by_key(config, [])
+
+    assert way == ResumeWay(option="trainer.resume_from=", takes_path=True, is_guess=True)
+    assert [words_for([one], way, None) for one in saves] == [
+        ["trainer.resume_from=last.pt"],
+        ["trainer.resume_from='epoch=1.ckpt'"],
+    ]
+    assert words_for(saves, way_by_key({"resume": False}, []), None) == ["resume=true"]
+    assert words_for(saves, way_by_key(config, ["trainer.resume_from=x"]), None) is None
+    assert way_by_key({"resume_epoch": 3, "resume": {"at": 3}}, []) is None

@@ -56,10 +56,12 @@ step = 0
 if args.resume:
     checkpoint = torch.load(args.resume)
     model.load_state_dict(checkpoint["model"]); optimizer.load_state_dict(checkpoint["optimizer"])
-for epoch in range(2):
+for epoch in range(4):
     for batch in torch.utils.data.DataLoader(torch.ones(8, 2), 2):
         optimizer.zero_grad(); model(batch).sum().backward(); optimizer.step(); step += 1
-    torch.save(torch.ones(1), f"sample-{step}.pt")
+        torch.save(torch.ones(3, 3), f"sample-{step}.pt")
+    torch.save(model.state_dict(), "best.pt")
+    if not epoch: continue
     state = {"model": model.state_dict(), "optimizer": optimizer.state_dict(), "step": step}
     torch.save(state, f"model-{step}.pt")
 """
@@ -103,8 +105,11 @@ def test_what_fabric_saves_is_seen_and_resumed(tmp_path: Path) -> None:
 
 
 def test_a_step_that_begins_anew_is_told_where_samples_are_saved_first(tmp_path: Path) -> None:
+    """And weights alone, of an epoch before the first whole checkpoint."""
     path = planted(tmp_path, SAMPLES)
 
     seen = rehearse(path, wants=["SavedState", "Resumed"])
 
-    assert "saves `step` as" in " ".join(one.message for one in seen.found)
+    (told,) = seen.found
+    assert told.message.startswith("saves `step` as 3 next, where the checkpoint has 4")
+    assert told.message.endswith("--resume model-4.pt")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.scripts.rehearsing import line_of, planted, rehearse
+from tests.scripts.rehearsing import dies_at, line_of, planted, rehearse, run_plainly
 
 pytestmark = pytest.mark.slow
 
@@ -61,3 +61,50 @@ def test_one_that_is_not_loaded_is_told_where_it_is_saved(
 
     saves = f"error script-resume {NAME}:{line_of(path, 'torch.save(')}"
     assert seen.told == ([] if is_loaded else [saves])
+
+
+OF_SO_MANY_STEPS = """
+import itertools, torch
+model = torch.nn.Linear(2, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, 0.1, total_steps=13)
+loader = torch.utils.data.DataLoader(torch.ones(20, 2), 2)
+for epoch in range(2):
+    for batch in loader:
+        optimizer.zero_grad()
+        model(batch).sum().backward()
+        optimizer.step()
+        schedule.step()
+"""
+HEALTHY = {
+    "as many steps": ("total_steps=13", "total_steps=20"),
+    "a test of its steps": (
+        "        schedule.step()",
+        "        if schedule.last_epoch < 13:\n            schedule.step()",
+    ),
+    "a part of each epoch": ("in loader", "in itertools.islice(loader, 6)"),
+    "a break": (
+        "schedule.step()\n",
+        "schedule.step()\n        if schedule.last_epoch == 6 * (epoch + 1): break\n",
+    ),
+    "once an epoch": ("        schedule.step()", "    schedule.step()"),
+}
+
+
+@pytest.mark.parametrize("name", ["", *HEALTHY])
+def test_one_with_fewer_steps_than_whole_epochs_take_is_told(tmp_path: Path, name: str) -> None:
+    """By arithmetic: a rehearsal takes none of the steps beyond."""
+    (tmp_path / "job").mkdir()
+    path = tmp_path / "job" / "train.py"
+    old, new = HEALTHY.get(name, ("", ""))
+    path.write_text(OF_SO_MANY_STEPS.replace(old, new), encoding="utf-8")
+
+    seen = rehearse(path)
+
+    if name:
+        assert seen.told == []
+    else:
+        line = dies_at(run_plainly(path), path)
+        (finding,) = seen.found
+        assert seen.told == [f"error script-stopped train.py:{line}"]
+        assert finding.message == "moves a schedule that has 13 steps 20 times, once a batch"

@@ -7,7 +7,7 @@ import sys
 import pytest
 import torch
 
-from preflight.scripts.saving.weight_samples import COUNTS, stands_at
+from preflight.scripts.saving.weight_samples import COUNTS, is_sample, stands_at
 
 
 @pytest.mark.parametrize("name", COUNTS)
@@ -21,6 +21,21 @@ def test_an_optimizer_is_known_as_itself_and_by_its_state() -> None:
     for one in (optimizer, optimizer.state_dict(), [optimizer.state_dict()]):
         assert stands_at({"optimizer": one}) == ({}, True)
     assert stands_at({"model": {"weight": torch.zeros(1)}}) == ({}, False)
+
+
+def test_what_a_model_makes_is_told_from_its_weights() -> None:
+    model = torch.nn.Linear(4, 2)
+    optimizer, pictures = torch.optim.Adam(model.parameters()), torch.ones(3, 1, 8, 8)
+    flat = torch.optim.SGD([torch.nn.Parameter(torch.zeros(8))])
+    states = (
+        *(model.state_dict(), {"model": model, "seen": pictures}, model.weight.detach()),
+        *({"epoch": 1}, {"rng": torch.get_rng_state()}, [pictures] * 100),
+    )
+
+    assert is_sample(pictures, [optimizer])
+    assert is_sample({"images": [pictures], "step": 3}, [optimizer])
+    assert not [one for one in states if is_sample(one, [optimizer])]
+    assert not is_sample(pictures, [flat])
 
 
 def test_a_script_without_torch_saves_as_well(monkeypatch: pytest.MonkeyPatch) -> None:

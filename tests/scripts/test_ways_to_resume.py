@@ -122,6 +122,29 @@ AT_ITS_END = (
 )
 
 
+BY_HAND = (
+    (OPTION, ""),
+    ("import torch\n", "import sys\nimport torch\n"),
+    ("parser.parse_args()", "parser.parse_known_args()[0]"),
+    ("if args.resume:", 'if "--resume" in sys.argv:'),
+    ("torch.load(args.resume)", 'torch.load(sys.argv[sys.argv.index("--resume") + 1])'),
+)
+
+
+@pytest.mark.parametrize("is_read", [True, False])
+def test_an_option_that_is_read_by_hand_is_one_where_something_is_loaded_by_it(
+    tmp_path: Path,
+    is_read: bool,  # noqa: FBT001
+) -> None:
+    unread = () if is_read else (('if "--resume" in sys.argv:', 'if "--resume" in sys.path:'),)
+    write(tmp_path, "plain_resume.py", *BY_HAND, UNLOADED, *unread)
+    report = rehearse(tmp_path)
+
+    said = "resumed with --resume runs/plain/last.pt" if is_read else "it has no option for it"
+    assert {one.check for one in report.findings} == ({"script-resume"} if is_read else set())
+    assert said in " ".join(render(report, verbose=1).split())
+
+
 @pytest.mark.parametrize(
     ("changes", "told", "said"),
     [

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
+from preflight.loaders.epoch import length_of
 from preflight.loaders.facts import Sent
 from preflight.scripts.facts import Met
 from preflight.scripts.failing import guarded
@@ -18,6 +19,7 @@ from preflight.scripts.met.evaluated import look_at_sums
 from preflight.scripts.met.loops.counted import counts_by_length, counts_itself
 from preflight.scripts.met.loops.leaving import Leaving
 from preflight.scripts.met.ranks_in_step import Together
+from preflight.scripts.met.running_out import counted_of
 from preflight.scripts.points import Point
 from preflight.scripts.watch import Watch
 from preflight.users_code.facts import Frame
@@ -81,11 +83,11 @@ class Shortened:
             look_at_sums(watch)
         enough = self._given >= self._most and not self._passes.goes_beyond(self._at)
         if self._batches is None or enough:
+            self._over(evaluating=evaluating)
             batches, self._batches = self._batches, None  # its workers end
             if self._flow is not None and batches is not None:
                 self._flow.go_on(batches, self._given)
             watch.shortened(f"epochs to {counted(watch.batches, 'batch', 'batches')}")
-            watch.in_epoch &= evaluating
             over = StopIteration()
             over.of_preflight = True  # type: ignore[attr-defined]
             raise over
@@ -95,7 +97,7 @@ class Shortened:
             try:
                 batch = theirs(next)(self._batches)
             except StopIteration:
-                watch.in_epoch &= evaluating
+                self._over(evaluating=evaluating)
                 if flow is not None:
                     flow.over(self._given)
                 raise
@@ -104,11 +106,17 @@ class Shortened:
             watch.on_stop.append(self._at_end)
         self._given += 1
         watch.given += 1
+        watch.trained_on += not evaluating
         watch.in_epoch |= not evaluating
         watch.met(Met(what="loader", at=self._at))
         if watch.while_at == "evaluation" and self._given == 1:
             watch.evaluates(self._at)
         return batch
+
+    def _over(self, *, evaluating: bool) -> None:
+        self._watch.in_epoch &= evaluating
+        if not evaluating and self._batches is not None:
+            counted_of(self._watch).over(length_of(self._batches))
 
     def _at_end(self) -> None:
         if self._flow is not None and self._batches is not None:

@@ -106,7 +106,7 @@ def _again(
     again = None if ranks is None else ranks.say(words)
     if words is not None:
         environ = {} if again is None else again.environ
-        yield _gone_on(rehearsal, words, told.moments, asked, environ)
+        yield _gone_on(rehearsal, words, told, asked, environ)
     elif choice is not None:
         yield Resumed(name=rehearsal.name, words=choice.typed, unasked=choice.why)
 
@@ -114,15 +114,16 @@ def _again(
 def _gone_on(
     rehearsal: Rehearsal,
     words: list[str],
-    moments: Sequence[Moment],
+    told: WrittenDown,
     asked: Asked,
     environ: Mapping[str, str],
 ) -> Resumed:
     """Start it again, and otherwise where it does not take what it was given."""
+    moments, is_found = told.moments, asked.options["resume_with"] is None
     resumed, has_loaded = _resumed(rehearsal, words, moments, asked, environ)
-    if not words and not has_loaded:
+    if is_found and not has_loaded and told.way is not None and told.way.is_guess:
         return replace(resumed, unasked=NO_OPTION)
-    if asked.options["resume_with"] is None and not has_loaded and _is_doubtful(resumed):
+    if is_found and not has_loaded and _is_doubtful(resumed):
         above = [] if environ else _above(words[-1], asked.root)
         resumed = _elsewise(resumed, rehearsal, words, above, moments, asked)
     if resumed.unasked.endswith(_NO_STEP) and any(map(_is_length, rehearsal.shortened)):
@@ -223,7 +224,10 @@ def _resumed(
         "environ": environ,
         "layer": asked.wire.get("layer") or asked.wire["scratch"],
     }
-    named = [name_of(one, asked.root) if os.path.isabs(one) else one for one in words]
+    below = f"{os.path.abspath(asked.root)}{os.sep}"
+    named = [
+        name_of(one, asked.root) if os.path.isabs(one) else one.replace(below, "") for one in words
+    ]
     added = shlex.join(named) or "the same arguments"
     heard = Heard()
     # Schedules are as long as they were: what is left of them is to have a step, at its own rate.

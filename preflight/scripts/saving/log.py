@@ -16,11 +16,12 @@ from typing import Any, NamedTuple
 
 from preflight.resuming.facts import SavedState
 from preflight.resuming.moments import SAVE, STEP, Average, Moment, Moved, Owner, ResumeWay, line_of
-from preflight.resuming.ways import AS_STARTED, may_go_on
+from preflight.resuming.ways import AS_STARTED, may_go_on, way_written
 from preflight.scripts.facts import Met
 from preflight.scripts.failing import guarded
 from preflight.scripts.saving.averages import Averages
-from preflight.scripts.saving.weight_samples import moves_nothing, sample_of, stands_at
+from preflight.scripts.saving.loading import loaded
+from preflight.scripts.saving.weight_samples import is_sample, moves_nothing, sample_of, stands_at
 from preflight.scripts.watch import Watch
 from preflight.users_code.facts import Frame
 from preflight.users_code.frames import said_by
@@ -63,7 +64,7 @@ class Log:
         self._averages = Averages()
         self._steps = 0
         self._is_noted = False
-        self._first_saved: int | None = None
+        self._first: Moment | None = None
         self._has_kept = False
         self._has_way = False
         self._within = threading.local()
@@ -105,19 +106,33 @@ class Log:
     def _keep_all(self) -> None:
         """Keep what lies there behind the first save: a resume begins as after a crash there."""
         layer = self.watch.layer
-        if self._first_saved and not self._has_kept and layer is not None and self.watch.is_here:
+        if self._first and not self._has_kept and layer is not None and self.watch.is_here:
             self._has_kept = True
             if not self.watch.options.get("resuming"):
-                layer.keep_all(self._first_saved)
+                layer.keep_all(self._first.steps)
+
+    def _keep(self, moment: Moment) -> None:
+        """Keep the first checkpoint as it is now; one that tells, in place of weights alone."""
+        first, layer = self._first, self.watch.layer
+        if first is None or (moment.tells and not first.tells):
+            self._first = moment
+            if first is not None and first.steps != moment.steps and layer is not None:
+                layer.keep_no_more()
+                self._has_kept = False
+        if layer is not None and self._first is not None and self._first.steps == moment.steps:
+            layer.keep(moment.path)
 
     def _look(self) -> tuple[Average, ...]:
         watch = self.watch
         if not watch.is_here or not (watch.wants("Resumed") or watch.options.get("resuming")):
             return ()
         began = time.perf_counter()
-        seen = self._averages.look([one for ref, _ in self._optimizers if (one := ref())])
+        seen = self._averages.look(self._trains())
         watch.aside += time.perf_counter() - began
         return seen
+
+    def _trains(self) -> list[Any]:
+        return [one for ref, _ in self._optimizers if (one := ref()) is not None]
 
     def _owners(self) -> tuple[Owner, ...]:
         made = ((ref(), at) for ref, at in self._optimizers)
@@ -173,18 +188,17 @@ class Log:
             is_folder=bool(own) and os.path.isdir(own),
             in_epoch=self.watch.in_epoch,
             counts=counts,
+            is_sample=not holds and is_sample(state, self._trains()),
         )
         self._write(moment)
-        self._is_noted = False
-        if own and self._steps and self._first_saved in (None, self._steps):
-            self._first_saved = self._steps
-            if self.watch.layer is not None:
-                self.watch.layer.keep(own)
+        self._is_noted &= moment.is_sample
+        if own and self._steps and not moment.is_sample:
+            self._keep(moment)
         if own and self.watch.is_here:
             self._saved[own] = (writer, at)
             self._tell(own, writer, at)
-        # What says nothing, as a sample, may come before the checkpoint.
-        is_one = moment.tells or not self.watch.options.get("saves_tell")
+        # Weights alone may come before the checkpoint.
+        is_one = moment.tells or not (moment.is_sample or self.watch.options.get("saves_tell"))
         if self.watch.options.get("resuming") == ALONE and self._steps and is_one:
             self.watch.stop("it has gone on, and has saved again")
 
@@ -242,7 +256,7 @@ class Log:
         for path, (writer, at, is_own) in self.files.items():
             if not os.path.isfile(path):
                 continue
-            refused, unloadable = _loaded(path)
+            refused, unloadable = loaded(path)
             name = name_of(path, self.watch.root)
             told = SavedState(
                 name=name,
@@ -264,29 +278,15 @@ class Log:
         self._write(way)
 
     def _may_go_on(self) -> None:
-        """Note whether a script without an option may go on by itself from what lies there."""
+        """Note how a script goes on that declares no option: by one of its own, or by itself."""
         own = self.watch.own
         files = (getattr(one, "__file__", None) for one in list(sys.modules.values()))
-        texts = ("".join(linecache.getlines(one)) for one in files if one and own.has(one))
-        if self._first_saved and not self._has_way and may_go_on(texts):
-            self._write(AS_STARTED)
-
-
-def _loaded(path: str) -> tuple[str, str]:
-    """Say what `torch.load` refuses by itself, and what it cannot load at all."""
-    import torch
-
-    try:
-        torch.load(path, map_location="meta")
-    except Exception as error:  # noqa: BLE001  the user's classes are made
-        refused = said_by(error)
-    else:
-        return "", ""
-    try:
-        torch.load(path, map_location="meta", weights_only=False)
-    except Exception as error:  # noqa: BLE001  the user's classes are made
-        return refused, said_by(error)
-    return refused, ""
+        if self._first is None or self._has_way:
+            return
+        texts = ["".join(linecache.getlines(one)) for one in files if one and own.has(one)]
+        way = way_written(texts) or (AS_STARTED if may_go_on(texts) else None)
+        if way is not None:
+            self._write(way)
 
 
 _logs: dict[int, Log] = {}

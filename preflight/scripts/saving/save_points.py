@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import functools
 import os
-import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from preflight.resuming.ways import as_action, way_of
 from preflight.scripts.points import Point
+from preflight.scripts.saving.arguments import POINTS as ARGUMENTS
 from preflight.scripts.saving.log import OF_LIGHTNING, File, log_of
 from preflight.scripts.saving.weight_samples import mark_of
 from preflight.scripts.watch import Watch
@@ -151,39 +150,11 @@ def _batch(original: Callable[[Any], Any], watch: Watch) -> Callable[[Any], Any]
     return give
 
 
-def _arguments(original: Callable[..., Any], watch: Watch) -> Callable[..., Any]:
-    @functools.wraps(original)
-    def parse(parser: Any, args: Any = None, namespace: Any = None) -> Any:
-        given = sys.argv[1:] if args is None else list(args)
-        way = way_of(parser._actions, given)  # noqa: SLF001  argparse tells of options nowhere else
-        if way is not None and watch.is_here:
-            log_of(watch).way(way)
-        return original(parser, args, namespace)
-
-    return parse
-
-
-def _options(original: Callable[..., Any], watch: Watch) -> Callable[..., Any]:
-    """Read what a command of click, or of typer, declares."""
-
-    @functools.wraps(original)
-    def parse_args(command: Any, ctx: Any, args: Any) -> Any:
-        way = way_of(map(as_action, command.params), args)
-        if way is not None and watch.is_here:
-            log_of(watch).way(way)
-        return original(command, ctx, args)
-
-    return parse_args
-
-
 _SAFE = "safetensors.torch"
 _PATH = _path_in(1, "filename")
 
 POINTS = (
-    Point(module="argparse", name="ArgumentParser.parse_known_args", wrap=_arguments),
-    # Of late, typer brings a click of its own.
-    Point(module="click.core", name="Command.parse_args", wrap=_options),
-    Point(module="typer._click.core", name="Command.parse_args", wrap=_options),
+    *ARGUMENTS,
     # `import torch` gives both by names of its own, which may be there before us.
     *(
         Point(module=module, name=name, wrap=wrap)

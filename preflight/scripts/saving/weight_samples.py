@@ -13,6 +13,9 @@ from preflight.objects.attributes import classes
 # Tensors of one owner, and numbers of each tensor.
 _TENSORS, _NUMBERS = 200, 8
 
+# A state may hold more tensors than are looked at; what a model makes is few.
+_MOST_MADE = 100
+
 # Bytes of a batch, and things in it.
 _BYTES, _THINGS = 1 << 16, 200
 
@@ -80,6 +83,19 @@ def _tensors(thing: object) -> Iterator[Any]:
             todo += one.values()
         elif isinstance(one, (tuple, list)):
             todo += one
+        elif isinstance(one, torch.nn.Module):
+            todo += one.parameters()
+
+
+def is_sample(state: object, optimizers: Iterable[Any]) -> bool:
+    """Whether pictures or the like are saved, and nothing of a shape that is trained."""
+    trained = {
+        one.shape for each in optimizers for group in each.param_groups for one in group["params"]
+    }
+    if not any(len(one) > 1 for one in trained):  # flat copies of what is trained, or nothing
+        return False
+    made = [one.shape for one in _tensors(state) if one.dim() > 1]
+    return 0 < len(made) < _MOST_MADE and trained.isdisjoint(made)
 
 
 def stands_at(state: object) -> tuple[Mapping[str, int], bool]:

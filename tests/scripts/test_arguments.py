@@ -1,0 +1,67 @@
+"""An option that resumes is found in what a script hands to whatever reads its command line."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from preflight.resuming.moments import Way, read_lines
+from preflight.scripts.saving.arguments import POINTS
+from preflight.scripts.saving.log import MOMENTS
+from tests.scripts.rehearsing import installed
+
+CONFIG = {"trainer": {"resume_from": None}}
+
+
+def main(lr: float = 0.1, resume: str | None = None) -> None:
+    """Have parameters."""
+
+
+class Flags(dict[str, Any]):
+    """As absl has them."""
+
+
+FLAGS = Flags(lr=SimpleNamespace(boolean=False), resume=SimpleNamespace(boolean=False))
+GIVEN: Mapping[str, tuple[tuple[object, ...], Mapping[str, object]]] = {
+    "Fire": ((main,), {}),
+    "cli": ((), {"f": main}),
+    "FlagValues.__call__": ((FLAGS, ["train.py"]), {}),
+    "run_job": ((), {"hydra_context": None, "task_function": main, "config": CONFIG}),
+    "OmegaConf.merge": ((CONFIG, {"lr": 0.1}), {}),
+}
+
+
+@pytest.mark.parametrize("name", GIVEN)
+def test_it_is_found_however_the_library_is_called(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["train.py"])
+    kept = SimpleNamespace(OmegaConf=SimpleNamespace(to_container=dict))
+    monkeypatch.setitem(sys.modules, "omegaconf", kept)
+    args, named = GIVEN[name]
+    (point,) = [one for one in POINTS if one.name == name]
+
+    with installed((), tmp_path) as watch:
+        read = point.wrap(lambda *_, **__: "read", watch)(*args, **named)
+
+    is_key = CONFIG in (*args, *named.values())
+    option = "trainer.resume_from=" if is_key else "--resume"
+    assert read == "read"
+    assert read_lines(str(tmp_path / MOMENTS)).way == Way(
+        option=option, takes_path=True, is_guess=is_key
+    )
+
+
+def test_what_has_no_parameters_to_be_read_has_no_options(tmp_path: Path) -> None:
+    (point,) = [one for one in POINTS if one.name == "Fire"]
+
+    with installed((), tmp_path) as watch:
+        for called in ({"train": main}, type, None):
+            point.wrap(lambda _: None, watch)(called)
+
+    assert read_lines(str(tmp_path / MOMENTS)).way is None
