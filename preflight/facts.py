@@ -63,8 +63,8 @@ from preflight.pairing.facts import (
 )
 from preflight.pipelines.arrived import Arrived, Lacking
 from preflight.pipelines.facts import Loss, Reads, ReadsClasses, Shifted, Stage, Survival
-from preflight.ranks.facts import NEARLY_ALL, OneEntry, Owned, World, WorldFacts
-from preflight.ranks.made.facts import OtherItems, RankBatches, RankCount, RankOrder
+from preflight.ranks.facts import OneEntry, Owned, World, WorldFacts
+from preflight.ranks.made.facts import NEARLY_ALL, OtherItems, RankBatches, RankCount, RankOrder
 from preflight.resuming.facts import Difference, Resumed, SavedState
 from preflight.scripts.facts import Ended, Met, Raised, Rehearsal, Waiting
 from preflight.shards.facts import Field, FieldSet, Oddity, SampleFields, ShardFacts, Shared

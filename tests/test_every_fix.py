@@ -257,6 +257,7 @@ NOT_RUN: Mapping[str, str] = {
     **dict.fromkeys(("allow_pickle=False", "allow_pickle=True", "mmap=True"), TELLS),
     **dict.fromkeys(("batch_size={", "drop_last={", "set_crc32_options(False)"), TELLS),
     **dict.fromkeys(("decode()", "hash()", "len()", "detach()", "replicate(…)"), TELLS),
+    **dict.fromkeys(("len(loader)", "os.listdir()", "Path.glob()", "--gpu_ids"), TELLS),
     **dict.fromkeys(("open(path, 'wb')", "open(path, 'x')", "state_dict()"), TELLS),
     "optimizer.state_dict()": TELLS,
     **dict.fromkeys(("num_workers={", "prefetch_factor={"), "a number for this machine"),

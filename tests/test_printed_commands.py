@@ -44,7 +44,8 @@ FOREIGN: Mapping[str, str] = {
     "--resume": "an example of a script's",
     "--upgrade": "pip",
     **dict.fromkeys(("--hard-dereference", "--sort", "--sparse"), "tar"),
-    **dict.fromkeys(("--shm-size", "--ntasks", "--nnodes"), "docker, Slurm, and torchrun"),
+    **dict.fromkeys(("--shm-size", "--ntasks"), "docker, and Slurm"),
+    **dict.fromkeys(("--gpu", "--gpu_ids"), "accelerate, in launch scripts: --gpu[_-]ids"),
     **dict.fromkeys(("--nodes", "--ntasks-per-node"), "Slurm, as launch scripts have it"),
     **dict.fromkeys(("--num_gpus", "--num_nodes", "--module"), "deepspeed, in launch scripts"),
 }

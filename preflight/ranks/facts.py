@@ -5,9 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-NEARLY_ALL = 0.99
-"""Part of the samples from which on it is taken for all of them."""
-
 
 class World(NamedTuple):
     """How items are divided among so many ranks."""

@@ -7,7 +7,8 @@ from collections.abc import Callable
 
 from preflight.kinds.asked import CannotLookError
 from preflight.ranks.divide import Splitter, tally
-from preflight.ranks.facts import NEARLY_ALL, World
+from preflight.ranks.facts import World
+from preflight.ranks.made.facts import NEARLY_ALL
 
 # Ranks up to which each number is tried; above, powers of two, and what lies between where it pays.
 _EACH = 16

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from preflight.resuming.moments import Way, read_lines
+from preflight.resuming.moments import ResumeWay, read_lines
 from preflight.scripts.saving.arguments import POINTS
 from preflight.scripts.saving.log import MOMENTS
 from tests.scripts.rehearsing import installed
@@ -52,7 +52,7 @@ def test_it_is_found_however_the_library_is_called(
     is_key = CONFIG in (*args, *named.values())
     option = "trainer.resume_from=" if is_key else "--resume"
     assert read == "read"
-    assert read_lines(str(tmp_path / MOMENTS)).way == Way(
+    assert read_lines(str(tmp_path / MOMENTS)).way == ResumeWay(
         option=option, takes_path=True, is_guess=is_key
     )
 

@@ -10,6 +10,9 @@ from preflight.objects.facts import Definition
 NO_TIME = "the budget was used up before ranks had made it"
 """Why nobody knows what they have, where a reader of a GO must know of it."""
 
+NEARLY_ALL = 0.99
+"""Part of the samples from which on it is taken for all of them."""
+
 
 class RankCount(NamedTuple):
     """An epoch of one rank."""

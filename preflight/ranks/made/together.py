@@ -9,9 +9,8 @@ import math
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 
-from preflight.ranks.facts import NEARLY_ALL
 from preflight.ranks.made.epoch_items import MOST_ITEMS
-from preflight.ranks.made.facts import OtherItems
+from preflight.ranks.made.facts import NEARLY_ALL, OtherItems
 from preflight.ranks.made.rank_differences import SURE, Told, are_split, is_other, is_resampled
 
 _LEAST = 0.1

@@ -29,7 +29,7 @@ class _Schedule(NamedTuple):
     """The line that takes them."""
 
 
-class Counted:
+class EpochCount:
     """Counts the batches of whole epochs, and the steps of schedules that take one for each."""
 
     def __init__(self, watch: Watch) -> None:
@@ -90,9 +90,9 @@ def _is_whole(frames: Sequence[FrameType]) -> bool:
 
 
 @functools.lru_cache(maxsize=1)
-def counted_of(watch: Watch) -> Counted:
+def counted_of(watch: Watch) -> EpochCount:
     """Give the one count of a process."""
-    return Counted(watch)
+    return EpochCount(watch)
 
 
 def _step(original: Callable[..., Any], watch: Watch) -> Callable[..., Any]:
