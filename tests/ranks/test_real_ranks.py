@@ -14,8 +14,8 @@ import pytest
 import preflight
 from preflight.built.making.job_code import unsaid
 from preflight.ranks.divide import Splitter, tally
-from preflight.ranks.facts import NEARLY_ALL
 from preflight.ranks.hash_seeds import by_processes
+from preflight.ranks.made.facts import NEARLY_ALL
 from preflight.ranks.named_splits import RULES, RankWorker, shards_or_samples
 from preflight.ranks.real_splits import of_accelerate, splitter_of
 from preflight.settings.split import steps_of
