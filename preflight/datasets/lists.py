@@ -114,8 +114,10 @@ def _lists_in(place: str, *, deeper: int) -> Iterator[str]:
         listed = list_names(place)
     except OSError:
         return  # the look at the folder itself says so
-    pictured = {one.rpartition(".")[0] for one in filter(is_image, listed.files)}
-    names = [one for one in listed.files if _is_list(one, pictured)]
+    names = list(filter(_is_list, listed.files))
+    if names:  # a caption belongs to one image
+        pictured = {one.rpartition(".")[0] for one in filter(is_image, listed.files)}
+        names = [one for one in names if one.rpartition(".")[0] not in pictured]
     paths = [os.path.join(place, one) for one in sorted(names)]
     yield from _not_too_large(paths if len(paths) <= _MOST else ())
     for one in sorted(listed.folders, key=lambda one: one.name):
@@ -123,10 +125,9 @@ def _lists_in(place: str, *, deeper: int) -> Iterator[str]:
             yield from _lists_in(one.path, deeper=deeper - 1)
 
 
-def _is_list(name: str, pictured: set[str]) -> bool:
-    stem = name.rpartition(".")[0]
+def _is_list(name: str) -> bool:
     is_one = name.endswith(SUFFIXES) and name[0] != "." and name not in TABLES
-    return is_one and stem not in pictured and _ASIDE.search(stem) is None
+    return is_one and _ASIDE.search(name.rpartition(".")[0]) is None
 
 
 def _not_too_large(paths: Iterable[str]) -> Iterator[str]:
