@@ -19,9 +19,7 @@ from preflight.secrets.in_texts import (
     in_brackets,
     in_query,
     is_secret,
-    may_be_query,
     of_option,
-    tells_nothing,
 )
 from preflight.secrets.naming import Says, is_about, is_no_word, looks_random, may_be_secret, says
 from preflight.secrets.shapes import ENCLOSED, NAMED, NAMES, OPTION, PATTERNS, QUERY, VALUE
@@ -167,8 +165,6 @@ class Secrets:
         if self.values:
             text = self.bytes_of(text, whole=True)
             text = self._cut_off(text)
-        if tells_nothing(text):
-            return text
         low = text.lower()
 
         def cut(match: re.Match[str], group: str = "secret") -> str:
@@ -182,7 +178,7 @@ class Secrets:
         for hints, pattern in PATTERNS:
             if any(hint in low for hint in hints):
                 text = pattern.sub(cut, text)
-        if may_be_query(low):
+        if "=" in low and ("?" in low or "&" in low or ";" in low):
             text = QUERY.sub(cut_where(in_query), text)
         if not any(name in low for name in NAMES):
             return text

@@ -2,29 +2,13 @@
 
 from __future__ import annotations
 
-import functools
-import itertools
 import re
 
 from preflight.secrets.naming import Says, is_no_word, looks_random, may_be_secret, says
-from preflight.secrets.shapes import NAMES, PATTERNS, SIGNING
+from preflight.secrets.shapes import SIGNING
 
 # Characters from which on a machine drew what stands behind an option that may be a secret's.
 _DRAWN = 16
-
-
-# A report says the same few words, as `passed`, hundreds of times.
-@functools.lru_cache(maxsize=1_024)
-def tells_nothing(text: str) -> bool:
-    """Whether nothing in a text can have the shape of a secret, or a name that says so."""
-    low = text.lower()
-    hints = itertools.chain(NAMES, *(hints for hints, _ in PATTERNS))
-    return not (may_be_query(low) or any(hint in low for hint in hints))
-
-
-def may_be_query(low: str) -> bool:
-    """Whether a text in small letters may hold an address with a query."""
-    return "=" in low and ("?" in low or "&" in low or ";" in low)
 
 
 def in_query(match: re.Match[str]) -> bool:

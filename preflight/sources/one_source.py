@@ -6,13 +6,13 @@ import re
 from typing import NamedTuple
 
 from preflight.pipelines.facts import RESAMPLED
-from preflight.pipelines.file_use import files_used_in, may_use_files
 from preflight.pipelines.image_folder_calls import class_folders_in
 from preflight.pipelines.written import written_in
 from preflight.sources.batch_loops.handed import handed_on
 from preflight.sources.batch_loops.loops import batch_loops, may_loop
 from preflight.sources.environment_reads import environment_reads
 from preflight.sources.facts import Draws, SourceFile
+from preflight.sources.file_use import files_used_in, may_use_files
 from preflight.sources.flaws.bodies import bodies
 from preflight.sources.flaws.find import flaws_in
 from preflight.sources.flaws.words import Signs, signs_in

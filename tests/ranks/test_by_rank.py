@@ -298,6 +298,7 @@ def test_a_number_of_ranks_or_a_rank_that_is_not_the_jobs_is_told(
     assert found["slices that overlap"].evidence["others"] == sum(n > 1 for n in twice.values())
     for name in {*found} - {"one seed each", "every eighth", "slices that overlap"}:
         told = found[name].evidence
+        assert told["compared"] == (45 if name != "shards, floored" else 31 * 6), name
         assert told["others"] == told["compared"] - have[name], name
     assert "or more of" in found["every eighth"].message
     assert found["shards, floored"].severity.word == "note"
