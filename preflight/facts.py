@@ -49,7 +49,7 @@ from preflight.loaders.facts import (
     Unloadable,
     Unsendable,
 )
-from preflight.models.facts import Copied, Remedy, Uncopyable
+from preflight.models.facts import Copied, Remedy, Uncopyable, UsesOriginal
 from preflight.objects.facts import Definition, Part, Weight
 from preflight.pairing.facts import (
     Captioned,
@@ -230,6 +230,7 @@ __all__ = [
     "Unread",
     "Unsendable",
     "UnstableOrder",
+    "UsesOriginal",
     "Waiting",
     "Weight",
     "WholePass",

@@ -35,7 +35,7 @@ class BuiltTargets(Gather):
         self._unread = {one for one in run.targets if isinstance(one, Source) and not one.implied}
         self._line: ModelCopy | None = None
         self._waiting: list[tuple[Copied, Looked]] = []
-        """Models that cannot be copied, until it is known where the sources do so."""
+        """Models whose copies have faults, until it is known where the sources do so."""
 
     def wire(self, target: Built) -> Mapping[str, Any]:
         """Give what is named as a process is told of it; its arguments may be anything in TOML."""
@@ -95,7 +95,7 @@ class BuiltTargets(Gather):
                 reason = f"{one.name} is {one.what}: what it may send to workers is not seen"
                 yield Left(reason=reason, kinds=(Sent, Loaded))
             look = Looked(facts=one, target=question.target, read_at=read_at)
-            if isinstance(one, Copied) and one.error is not None:
+            if isinstance(one, Copied) and (one.error is not None or one.originals):
                 self._waiting.append((one, look))
             else:
                 yield look

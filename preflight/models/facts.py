@@ -28,6 +28,29 @@ class Uncopyable:
     """The line that keeps it, in the class of what holds it; else where its own class is."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UsesOriginal:
+    """Functions that a copy of the model shares with it, and that use weights of the original."""
+
+    paths: tuple[str, ...]
+    """From the model: `blocks[0].forward`, `_forward_hooks[2]`; of several, those of all."""
+
+    uses: str
+    """Weights of the original that the first of them uses, from the model: `blocks[0].proj`."""
+
+    kind: str = "function"
+    """`method` that a function wraps, `hook`, `reference` (a weak one), `function`."""
+
+    is_called: bool = True
+    """Whether a call of the copy comes to it, as far as names in its methods tell."""
+
+    count: int = 1
+    """Functions that one line makes."""
+
+    defined: Definition = Definition()
+    """Where the function is defined, if in the user's own code; else the line that keeps it."""
+
+
 class Remedy(NamedTuple):
     """By what a copy can be made all the same, as far as that was tried; else nothing in it."""
 
@@ -67,6 +90,7 @@ class Copied:
     """What `copy.deepcopy(model)` said; None where it succeeded."""
 
     objects: tuple[Uncopyable, ...] = ()
+    originals: tuple[UsesOriginal, ...] = ()
     bytes: int = 0
     """What a real copy would take."""
 

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import inspect
 import sys
+import weakref
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from preflight.models.copiers import find_copier, short
-from preflight.models.facts import Copied, Remedy, Uncopyable
+from preflight.models.facts import Copied, Remedy, Uncopyable, UsesOriginal
 from preflight.models.remedies import remedy_for
 from preflight.objects import where
 from preflight.objects.attributes import classes, own_attributes
 from preflight.objects.copying import copying
 from preflight.objects.copying.refusing import is_module, is_wrapper
+from preflight.objects.copying.shared_functions import SharedFunction, wrapped_method
 from preflight.objects.facts import Definition, ModelCopy
-from preflight.objects.paths import last_step, type_name
+from preflight.objects.paths import ITSELF, last_step, type_name
 from preflight.values.code_name import parse_spec, write_pick
+
+_Kept = TypeVar("_Kept", Uncopyable, UsesOriginal)
 
 _PLACES = 1_000
 """Paths that are kept of what one line keeps."""
@@ -50,6 +54,7 @@ def _told(copied: Copied, copy: copying.Copy, root: str, remedy: Remedy) -> Copi
         copied,
         error=copy.error,
         objects=_by_line([_uncopyable(one, root, copied.defined) for one in copy.stuck]),
+        originals=_by_line([_uses_original(one, root, copied.defined) for one in copy.shared]),
         bytes=copy.bytes,
         stopped_after=copy.stopped_after,
         remedy=remedy,
@@ -61,11 +66,12 @@ def _copy_of_inner(wrapper: object) -> copying.Copy:
     """Copy what the job copies: the module in a wrapper."""
     copy = copying.try_copy(own_attributes(wrapper)["_modules"]["module"])
     stuck = (replace(one, paths=tuple(map(_inside, one.paths))) for one in copy.stuck)
-    return replace(copy, stuck=tuple(stuck))
+    shared = (one._replace(path=_inside(one.path), uses=_inside(one.uses)) for one in copy.shared)
+    return replace(copy, stuck=tuple(stuck), shared=tuple(shared))
 
 
 def _inside(path: str) -> str:
-    if path == copying.ITSELF:
+    if path == ITSELF:
         return "module"
     return f"module{path}" if path.startswith("[") else f"module.{path}"
 
@@ -82,19 +88,43 @@ def _again(name: str, factory: object) -> str | None:
     return f"{spec.name}(){write_pick(spec.pick)}"
 
 
-def _by_line(every: Iterable[Uncopyable]) -> tuple[Uncopyable, ...]:
+def _by_line(every: Iterable[_Kept]) -> tuple[_Kept, ...]:
     """Put together what one line keeps by one name, such as a lock in each layer."""
-    lines: dict[object, Uncopyable] = {}
+    lines: dict[object, _Kept] = {}
     for one in every:
-        key = replace(one, paths=()), last_step(one.paths[0])
+        key = _without_paths(one), last_step(one.paths[0])
         known = lines.get(key)
         lines[key] = one if known is None else _joined(known, one)
     return tuple(lines.values())
 
 
-def _joined(known: Uncopyable, one: Uncopyable) -> Uncopyable:
+def _without_paths(one: _Kept) -> _Kept:
+    return (
+        replace(one, paths=(), uses="") if isinstance(one, UsesOriginal) else replace(one, paths=())
+    )
+
+
+def _joined(known: _Kept, one: _Kept) -> _Kept:
     paths = (*known.paths, *one.paths)[:_PLACES]
     return replace(known, paths=paths, count=known.count + 1)
+
+
+def _uses_original(shared: SharedFunction, root: str, made: Definition) -> UsesOriginal:
+    own = where.defined(shared.thing, root)
+    if isinstance(shared.thing, weakref.ref):
+        kind = "reference"
+    elif "_hooks" in last_step(shared.path):
+        kind = "hook"
+    else:
+        of_method = not own.own and wrapped_method(shared.thing) is not None
+        kind = "method" if of_method else "function"
+    return UsesOriginal(
+        paths=(shared.path,),
+        uses=shared.uses,
+        kind=kind,
+        is_called=shared.is_called,
+        defined=own.at if own.own else where.kept_by_user(shared.holders, root) or made,
+    )
 
 
 def _uncopyable(stuck: copying.Stuck, root: str, made: Definition) -> Uncopyable:

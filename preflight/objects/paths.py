@@ -23,6 +23,9 @@ Way: TypeAlias = tuple[tuple[int, str], ...]
 PATHS = 100
 """Paths that are kept for one object."""
 
+ITSELF = "the model itself"
+"""The path to what is copied."""
+
 LONGEST = 240
 """Characters of a path that are shown; of a longer one, its middle is left out."""
 

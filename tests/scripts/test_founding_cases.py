@@ -28,6 +28,11 @@ SCRIPTS = {
         "distributed.init_process_group('gloo', store, rank=0, world_size=1)\n"
         "model = train.make_model()\nema = train.EMA(model)\n"
     ),
+    "model_half_copied": (
+        f"{LINE}import copy\ndecoder = train.make_model()\nema = copy.deepcopy(decoder)\n"
+        "loader = torch.utils.data.DataLoader(torch.ones(4, 1))\n"
+        "for batch in loader:\n    model(batch).sum().backward()\n"
+    ),
     "loader_contract": "import train, torch\ntrain.train(torch.nn.Linear(3, 1))\n",
     "loader_starved": (
         f"{LINE}for batch in train.make_loader():\n    model(torch.ones(1)).sum().backward()\n"
@@ -74,12 +79,16 @@ def _sooner(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize(
     ("case", "check"),
-    [("loader_unpicklable", "loader-unpicklable"), ("model_uncopyable", "model-uncopyable")],
+    [
+        ("loader_unpicklable", "loader-unpicklable"),
+        ("model_uncopyable", "model-uncopyable"),
+        ("model_half_copied", "model-half-copied"),
+    ],
 )
 def test_objects_that_a_script_meets_are_told_as_the_bare_ones(
     tmp_path: Path, case: str, check: str
 ) -> None:
-    """Lambdas in a loader for spawned workers, and a model with its group of ranks."""
+    """Lambdas in a loader for spawned workers, a model with its group, one that is half copied."""
     words = made(tmp_path, case)
     bare = preflight.run(*words, folder=str(tmp_path), select=[check])
     seen = preflight.run("run.py", folder=str(tmp_path), select=[check, "script-"])

@@ -1,4 +1,4 @@
-"""Runs the real `copy.deepcopy` without its memory, and throws the copy away.
+"""Runs the real `copy.deepcopy` without its memory.
 
 The verdict is the real one, since everything but the copying of data is done as ever. What
 that data would have taken is counted.
@@ -36,15 +36,18 @@ class Trial:
     own_calls: bool = False
     """Whether it stopped deep in calls that have nothing to do with copying."""
 
+    copy: object = None
+    """The copy, whose tensors are those of the original until one of them is written."""
+
 
 def attempt(thing: object, shared: Mapping[int, object]) -> Trial:
-    """Copy something deeply, but for some objects (by id) that the copy shares; throw it away."""
+    """Copy something deeply, but for some objects (by id) that the copy shares."""
     ledger = _CopyTally()
     try:
         with _shared_data(ledger), kept_random_state():
             memo = _Memo(_stand_ins(shared, ledger), ledger)
             ledger.bytes = 0
-            copy.deepcopy(thing, memo)
+            made = copy.deepcopy(thing, memo)
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # noqa: BLE001  a copy runs the user's own code, which may exit
@@ -57,7 +60,7 @@ def attempt(thing: object, shared: Mapping[int, object]) -> Trial:
             chain=tuple(chain),
             own_calls=since > _OWN_CALLS,
         )
-    return Trial(error=None, bytes=ledger.bytes, blank=ledger.blank)
+    return Trial(error=None, bytes=ledger.bytes, blank=ledger.blank, copy=made)
 
 
 def _being_copied(error: BaseException) -> tuple[list[object], int]:

@@ -21,7 +21,9 @@ from preflight.objects.attributes import own_attributes
 from preflight.objects.copying.copy_trial import Trial, attempt
 from preflight.objects.copying.made_of import Steps, of_copier, of_state, own_copier
 from preflight.objects.copying.refusing import below_refusing
+from preflight.objects.copying.shared_functions import SharedFunction, shared_functions
 from preflight.objects.paths import (
+    ITSELF,
     Way,
     attribute,
     holders_on,
@@ -36,9 +38,6 @@ from preflight.values.byte_sizes import format_size
 _NODES = 500_000
 _ITEMS = 2_000
 _TRIALS = 64
-
-ITSELF = "the model itself"
-"""The path to what is copied."""
 
 _DISPATCH: dict[type, Any] = vars(copy)["_deepcopy_dispatch"]
 # Python 3.14 keeps in a set what is not copied; before, each had an entry in the dispatch table.
@@ -72,6 +71,9 @@ class Copy:
     """What it would have taken when it stops."""
 
     stuck: tuple[Stuck, ...] = ()
+    shared: tuple[SharedFunction, ...] = ()
+    """Functions by which it uses the weights of the original; so would one that is mended."""
+
     cut: tuple[str, ...] = ()
 
 
@@ -79,9 +81,10 @@ def try_copy(thing: object) -> Copy:
     """Copy something without its memory; where that fails, name everything that is in the way."""
     first = attempt(thing, {})
     if first.error is None:
-        return Copy(error=None, bytes=first.bytes)
+        shared = tuple(shared_functions(thing, first.copy))
+        return Copy(error=None, bytes=first.bytes, shared=shared)
     walk = _Walk(thing)
-    size, blank = _try_all(thing, walk)
+    size, blank, shared = _try_all(thing, walk)
     if blank:  # the code that rebuilds the copy may have asked for it
         walk.cut.append(
             f"{format_size(blank)} of arrays and shared tensors copied without their values"
@@ -91,17 +94,20 @@ def try_copy(thing: object) -> Copy:
         bytes=size,
         stopped_after=first.bytes,
         stuck=tuple(walk.named()),
+        shared=shared,
         cut=tuple(walk.cut),
     )
 
 
-def _try_all(thing: object, walk: _Walk) -> tuple[int, int]:
+def _try_all(thing: object, walk: _Walk) -> tuple[int, int, tuple[SharedFunction, ...]]:
     """Copy again with all that is known shared, until nothing new is in the way.
 
     A module that refuses is shared as a whole, so what it holds is tried by itself. Gives the bytes
-    of all copies, and how many of them were left blank where the walk did not find everything.
+    of all copies, how many of them were left blank where the walk did not find everything, and the
+    functions that share weights.
     """
     size = blank = trials = 0
+    shared: list[SharedFunction] = []
     tried: dict[int, object] = {id(thing): thing}
     todo: object = thing
     while todo is not None:
@@ -115,12 +121,14 @@ def _try_all(thing: object, walk: _Walk) -> tuple[int, int]:
         if last.error is not None and not walk.stuck:
             walk.add(thing, said(last.error))
         size += last.bytes
+        if todo is thing:
+            shared += shared_functions(thing, last.copy)
         blank = max(blank, last.blank if trials else 0)
         below = (part for one, _ in walk.stuck.values() for _, part in below_refusing(one))
         fresh = {id(part): part for part in below if id(part) not in tried}
         tried |= fresh
         todo = [*fresh.values()] or None
-    return size, blank
+    return size, blank, tuple(shared)
 
 
 def _is_too_deep(trial: Trial) -> bool:
