@@ -71,6 +71,7 @@ from preflight.shards.facts import Field, FieldSet, Oddity, SampleFields, ShardF
 from preflight.sheets.facts import Sheet
 from preflight.sources.facts import EnvironmentRead, LoaderCall, SourceFacts, Unguarded
 from preflight.sources.flaws.facts import (
+    AliasedState,
     BusyWait,
     Flaws,
     Jump,
@@ -91,6 +92,7 @@ __all__ = [
     "EVENED",
     "NEARLY_ALL",
     "Absent",
+    "AliasedState",
     "Alike",
     "Among",
     "Arrived",

@@ -228,6 +228,8 @@ ELSEWHERE: Mapping[str, str] = {
     ),
     **dict.fromkeys(("copy.deepcopy(model)", "id({})", "id(it)", "vars(one)"), COPIES),
     'copyreg.pickle(type({}), lambda _: "shared")': COPIES,
+    "copy.deepcopy({})": "checks/test_source_state_aliased.py:"
+    "test_it_is_what_happens_and_the_fix_mends_it",
     "register_forward_hook(self.hook)": "checks/test_model_half_copied.py:"
     "test_what_each_fix_says_makes_a_copy_that_follows_its_own_weights",
     "torch.utils.data.get_worker_info()": SHARED,

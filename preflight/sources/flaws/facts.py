@@ -217,6 +217,28 @@ class UnstableOrder(NamedTuple):
     """Whether names say that it holds text."""
 
 
+class AliasedState(NamedTuple):
+    """A state of a model that is kept as it is, and used after training has changed it."""
+
+    file: str
+    line: int
+    text: str
+    code: str
+    """Such as `best = model.state_dict()`."""
+
+    state: str
+    """Such as `model.state_dict()`."""
+
+    used: Spot
+    """Such as `model.load_state_dict(best)`."""
+
+    is_saved: bool
+    """Whether it is saved there; else it is put back."""
+
+    in_loop: bool
+    """Whether a loop keeps it that trains; else a method of a class, for another call."""
+
+
 class Flaws(NamedTuple):
     """All of them."""
 
@@ -225,3 +247,4 @@ class Flaws(NamedTuple):
     loops: tuple[TupleLoop, ...] = ()
     waits: tuple[BusyWait, ...] = ()
     orders: tuple[UnstableOrder, ...] = ()
+    states: tuple[AliasedState, ...] = ()

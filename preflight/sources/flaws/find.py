@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping, Sequence
 
+from preflight.sources.flaws.aliased_states import aliased_states
 from preflight.sources.flaws.bodies import Body, is_try
 from preflight.sources.flaws.busy import busy_waits
 from preflight.sources.flaws.facts import Flaws, Returned, TupleLoop
@@ -42,6 +43,7 @@ def flaws_in(parsed: Parsed, every: Sequence[Body], file: str, signs: Signs) -> 
         orders=tuple(
             found for one in every if signs.orders for found in unstable_orders(one, parsed, file)
         ),
+        states=tuple(aliased_states(every, parsed, file)) if signs.states else (),
     )
     if signs.loops:
         known, imports = returned_in(every, file), imports_in(every, file)
@@ -82,6 +84,7 @@ def of_all(
         loops=tuple(found for one in each for found in _come_to(one.loops, names, returned)),
         waits=tuple(found for one in each for found in one.waits),
         orders=tuple(found for one in each for found in one.orders),
+        states=tuple(found for one in each for found in one.states),
     )
 
 

@@ -26,6 +26,7 @@ _IDLE = re.compile(
     rb"|[ \t]*\(?(?:True|1)\)?[ \t]*:.*\n(?:[ \t]*(?:#.*)?\n){0,3}[ \t]*if\b"
     rb"|[ \t]*\([^:]{0,200}\)[ \t]*:[ \t]*(?:#.*)?\n[ \t]*(?:pass|continue|\.\.\.))"
 )
+_STATE = re.compile(rb"(?m)^[ \t]*[\w.]+[ \t]*=(?:[^=\n]*|[ \t]*\{[^{}]*)\.state_dict\(\)")
 _SET_CALL = re.compile(rb"set\(")
 _LITERAL = (re.compile(rb"list\(\s*\{"), re.compile(rb"tuple\(\s*\{"), re.compile(rb"\[\*\s*\{"))
 _LIST_OF = (
@@ -50,6 +51,7 @@ class Signs(NamedTuple):
     loops: bool = False
     waits: bool = False
     orders: bool = False
+    states: bool = False
 
 
 def signs_in(content: bytes) -> Signs:
@@ -61,7 +63,13 @@ def signs_in(content: bytes) -> Signs:
         loops=_may_loop(content),
         waits=b"while" in content and _IDLE.search(content) is not None,
         orders=_may_order(content),
+        states=b".state_dict()" in content and _may_keep_state(content),
     )
+
+
+def _may_keep_state(content: bytes) -> bool:
+    is_used = b".load_state_dict(" in content or b"torch.save(" in content
+    return is_used and _STATE.search(content) is not None
 
 
 def _may_order(content: bytes) -> bool:

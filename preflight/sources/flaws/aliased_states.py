@@ -1,0 +1,195 @@
+"""Finds states of models that are kept while training goes on to change them, and used then."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Sequence
+
+from preflight.sources.flaws.bodies import Body, stored, text_at
+from preflight.sources.flaws.facts import AliasedState, Spot
+from preflight.sources.flaws.kept_states import (
+    Kept,
+    Used,
+    holds_tensors,
+    is_untouched,
+    kept_by,
+    uses_in,
+)
+from preflight.syntax.parsing import Parsed, code_of
+from preflight.syntax.running import last_name
+
+_TRAINS = re.compile(r"(?i)(?:^|_)(?:train\w*|fit|step|backward|epochs?|optimi[sz]e|update)(?:_|$)")
+_BEST = re.compile(r"(?i)best|better|improve|loss|acc|score|metric|val|error|auc|f1|psnr|iou")
+_GATHERS = frozenset({"state_dict_type"})  # of FSDP: what it gives is a copy
+_LOOPS = (ast.For, ast.AsyncFor, ast.While)
+
+
+def aliased_states(every: Sequence[Body], parsed: Parsed, file: str) -> Iterator[AliasedState]:
+    """Give what loops keep that is used after them, and what objects keep for later."""
+    usual = [body for body in every if not _is_special(body.nodes)]
+    in_loops = [pair for body in usual for pair in _by_loops(body)]
+    yield from (_told(*pair, parsed, file, in_loop=True) for pair in in_loops)
+    told = [kept.node for kept, _ in in_loops]
+    uses = [use for body in every for use in uses_in(body.nodes)]
+    for owner in dict.fromkeys(body.owner for body in every if body.owner):
+        methods = [body for body in every if body.owner == owner]
+        if any(body not in usual for body in methods):
+            continue
+        for kept, use in _by_object(methods, uses):
+            if kept.node not in told:
+                yield _told(kept, use, parsed, file, in_loop=False)
+
+
+def _is_special(nodes: Sequence[ast.AST]) -> bool:
+    """Whether states may be copies, or tensors of a model are replaced and not written into."""
+    for node in nodes:
+        name = last_name(node.func) if isinstance(node, ast.Call) else ""
+        if name in _GATHERS:
+            return True
+        if name == "load_state_dict" and any(one.arg == "assign" for one in node.keywords):  # type: ignore[attr-defined]
+            return True
+    return False
+
+
+def _told(kept: Kept, use: Used, parsed: Parsed, file: str, *, in_loop: bool) -> AliasedState:
+    line = kept.node.lineno
+    whose = kept.states.get(use.key) or next(iter(kept.states.values()))
+    return AliasedState(
+        file=file,
+        line=line,
+        text=text_at(parsed.lines, line),
+        code=code_of(kept.node, parsed.lines),
+        state=f"{whose}.state_dict()",
+        used=Spot(use.node.lineno, code_of(use.node, parsed.lines)),
+        is_saved=use.into is None,
+        in_loop=in_loop,
+    )
+
+
+# --- in a loop ------------------------------------------------------------------------------------
+
+
+def _by_loops(body: Body) -> Iterator[tuple[Kept, Used]]:
+    every = [one for one in map(kept_by, body.nodes) if one is not None]
+    uses = [*uses_in(body.nodes)] if every else []
+    around = {id(part): node for node in body.nodes for part in ast.iter_child_nodes(node)}
+    for kept in every if uses else ():
+        loop, tests = _loop(kept.node, around)
+        if loop is None or not tests or not _goes_on(kept.node, around) or not _trains(loop):
+            continue
+        if not is_untouched(kept, list(ast.walk(loop))):
+            continue
+        is_best = any(map(_asks_for_best, tests))
+        for use in uses:
+            is_its = use.name == kept.name and _is_after(use.node, loop, kept.name, body)
+            if is_its and _is_of(kept, use, loop, is_best=is_best):
+                yield kept, use
+                break
+
+
+def _is_of(kept: Kept, use: Used, loop: ast.AST, *, is_best: bool) -> bool:
+    """Whether a state goes back to where it is from, or is saved as the best one."""
+    whose = kept.states.get(use.key)
+    if use.into is None and use.key is None and is_best:
+        return not any(_is_made_in(one, loop) for one in kept.states.values())
+    return whose is not None and use.into == whose and not _is_made_in(whose, loop)
+
+
+def _loop(
+    node: ast.AST, around: dict[int, ast.AST]
+) -> tuple[ast.For | ast.AsyncFor | ast.While | None, list[ast.expr]]:
+    """Give the loop around a statement, and the tests that stand between."""
+    tests: list[ast.expr] = []
+    over = around.get(id(node))
+    while over is not None and not isinstance(over, _LOOPS):
+        if isinstance(over, ast.If):
+            tests.append(over.test)
+        over = around.get(id(over))
+    return over, tests
+
+
+def _asks_for_best(test: ast.expr) -> bool:
+    """Whether a test says which of several is the best one; another one may stand for the last."""
+    words = (last_name(one) for one in ast.walk(test) if isinstance(one, (ast.Name, ast.Attribute)))
+    return any(map(_BEST.search, words))
+
+
+def _goes_on(node: ast.AST, around: dict[int, ast.AST]) -> bool:
+    """Whether the loop goes on after this: nothing beside it leaves it."""
+    over = around.get(id(node))
+    block = next(
+        (one for one in (getattr(over, "body", []), getattr(over, "orelse", [])) if node in one), []
+    )
+    return not any(isinstance(one, (ast.Break, ast.Return, ast.Raise)) for one in block)
+
+
+def _trains(loop: ast.AST) -> bool:
+    calls = (one for one in ast.walk(loop) if isinstance(one, ast.Call))
+    return any(_TRAINS.search(last_name(one.func)) for one in calls)
+
+
+def _is_made_in(code: str, loop: ast.AST) -> bool:
+    """Whether each round of a loop has another model, which the next one leaves alone."""
+    if code.partition(".")[0] in stored([loop]):
+        return True
+    return any(
+        isinstance(one, ast.Attribute)
+        and isinstance(one.ctx, ast.Store)
+        and ast.unparse(one) == code
+        for one in ast.walk(loop)
+    )
+
+
+def _is_after(use: ast.Call, loop: ast.AST, name: str, body: Body) -> bool:
+    """Whether it comes after a loop, with nothing else in that name since."""
+    end = getattr(loop, "end_lineno", None) or 0
+    since = (
+        one
+        for one in body.nodes
+        if isinstance(one, (ast.Name, ast.Attribute))
+        and isinstance(one.ctx, ast.Store)
+        and end < one.lineno <= use.lineno
+    )
+    return use.lineno > end and all(ast.unparse(one) != name for one in since)
+
+
+# --- in an object ---------------------------------------------------------------------------------
+
+
+def _by_object(methods: Sequence[Body], elsewhere: Sequence[Used]) -> Iterator[tuple[Kept, Used]]:
+    """Give what a method keeps in its object, and what puts it back: another call of one."""
+    nodes = [node for body in methods for node in body.nodes]
+    for body in methods:
+        for kept in map(kept_by, body.nodes):
+            if kept is None or not kept.name.startswith("self.") or not is_untouched(kept, nodes):
+                continue
+            use = next(_put_back(kept, body, methods, elsewhere), None)
+            if use is not None:
+                yield kept, use
+
+
+def _put_back(
+    kept: Kept, body: Body, methods: Sequence[Body], elsewhere: Sequence[Used]
+) -> Iterator[Used]:
+    for other in methods:
+        for use in uses_in(other.nodes):
+            is_same = use.name == kept.name and use.into == kept.states.get(use.key)
+            if is_same and use.into and (other is not body or _is_apart(kept.node, use.node, body)):
+                yield use
+    own = kept.name.removeprefix("self")
+    for use in elsewhere:  # `model.load_state_dict(stopping.best)`
+        is_its = use.name.endswith(own) and not use.name.startswith("self.")
+        if is_its and use.key in kept.states and use.into and holds_tensors(use.into):
+            yield use
+
+
+def _is_apart(kept: ast.AST, use: ast.AST, body: Body) -> bool:
+    """Whether one test stands around the one and not around the other: another call does that."""
+    return any(
+        isinstance(node, ast.If) and (kept in inner) != (use in inner)
+        for node in body.nodes
+        if isinstance(node, ast.If)
+        for inner in [list(ast.walk(node))]
+        if kept in inner
+    )

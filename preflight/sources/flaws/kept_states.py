@@ -1,0 +1,127 @@
+"""States of models that a statement keeps with the model's own tensors, and where they are used."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from preflight.syntax.running import last_name
+
+_HOLDS_TENSORS = re.compile(
+    r"(?i)(?:^|[._(])(?:\w*model\w*|\w*net\w*|module|\w*encoder|\w*decoder|backbone|classifier|"
+    r"student|teacher|generator|discriminator|actor\w*|critic\w*|policy\w*|vae|\w*transformer|"
+    r"optim\w*|opt)\b"
+)
+_HOLDS_NUMBERS = re.compile(r"(?i)sched|scaler|loader|sampler|ema\b|average|shadow")
+_SHALLOW = frozenset({"copy", "dict", "OrderedDict"})
+_CHANGES = frozenset({"pop", "popitem", "setdefault", "update"})
+
+
+class Kept(NamedTuple):
+    """A statement that keeps states as they are given."""
+
+    node: ast.Assign | ast.AnnAssign
+    name: str
+    states: dict[object, str]
+    """Whose state it is, as code, by its key in a dict; by None where it is no dict."""
+
+
+class Used(NamedTuple):
+    """A call that takes what was kept: `model.load_state_dict(best["model"])`, `torch.save`."""
+
+    node: ast.Call
+    name: str
+    key: object
+    into: str | None
+    """What it is put back into; None: it is saved."""
+
+
+def kept_by(node: ast.AST) -> Kept | None:
+    """Give the states that an assignment keeps: of models and optimizers, with their tensors."""
+    if not isinstance(node, (ast.Assign, ast.AnnAssign)):
+        return None
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+    if len(targets) != 1 or not isinstance(targets[0], (ast.Name, ast.Attribute)):
+        return None
+    whose = {key: _whose(one) for key, one in _entries(node.value)}
+    known = {key: one for key, one in whose.items() if one is not None}
+    return Kept(node, ast.unparse(targets[0]), known) if known else None
+
+
+def _entries(value: ast.expr | None) -> Iterator[tuple[object, ast.expr | None]]:
+    if not isinstance(value, ast.Dict):
+        yield None, value
+        return
+    for key, one in zip(value.keys, value.values, strict=True):
+        if isinstance(key, ast.Constant):
+            yield key.value, one
+
+
+def _whose(value: ast.expr | None) -> str | None:
+    """Say whose state this is; a dict that is made of another one holds the same tensors."""
+    if not isinstance(value, ast.Call):
+        return None
+    if last_name(value.func) in _SHALLOW:
+        inner = value.args[0] if value.args else getattr(value.func, "value", None)
+        return _whose(inner) if len(value.args) <= 1 else None
+    is_method = isinstance(value.func, ast.Attribute) and value.func.attr == "state_dict"
+    if not is_method or value.args or value.keywords:
+        return None
+    whose = ast.unparse(value.func.value)  # type: ignore[attr-defined]
+    return whose if holds_tensors(whose) else None
+
+
+def holds_tensors(code: str) -> bool:
+    """Whether something is called as models and optimizers are, and not as a schedule is."""
+    return bool(_HOLDS_TENSORS.search(code)) and not _HOLDS_NUMBERS.search(code)
+
+
+def uses_in(nodes: Sequence[ast.AST]) -> Iterator[Used]:
+    """Give the calls that put a state back, or save it."""
+    for node in nodes:
+        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+            continue
+        if not node.args or node.func.attr not in ("load_state_dict", "save"):
+            continue
+        given, key = _picked(node.args[0])
+        owner = ast.unparse(node.func.value)
+        is_saved = node.func.attr == "save"
+        if isinstance(given, (ast.Name, ast.Attribute)) and (owner == "torch" or not is_saved):
+            yield Used(node, ast.unparse(given), key, None if is_saved else owner)
+
+
+def _picked(given: ast.expr) -> tuple[ast.expr, object]:
+    """Take apart `best["model"]`; of anything else, None is picked."""
+    if isinstance(given, ast.Subscript) and isinstance(given.slice, ast.Constant):
+        return given.value, given.slice.value
+    return given, None
+
+
+def is_untouched(kept: Kept, nodes: Sequence[ast.AST]) -> bool:
+    """Whether nothing else is put into the name, and nothing into what it holds."""
+    others = (node for node in nodes if node is not kept.node)
+    return not any(_is_or_in(one, kept.name) for node in others for one in _changed(node))
+
+
+def _changed(node: ast.AST) -> Sequence[ast.expr]:
+    """Give what a statement or call changes, unless it keeps a state in the same way, or none."""
+    if isinstance(node, (ast.Assign, ast.AnnAssign, ast.AugAssign)):
+        is_nothing = isinstance(node.value, ast.Constant) and node.value.value is None
+        if is_nothing or (not isinstance(node, ast.AugAssign) and kept_by(node) is not None):
+            return []
+        return node.targets if isinstance(node, ast.Assign) else [node.target]
+    if isinstance(node, ast.Delete):
+        return node.targets
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        return [node.func.value] if node.func.attr in _CHANGES else []
+    return []
+
+
+def _is_or_in(node: ast.expr, name: str) -> bool:
+    while isinstance(node, ast.Subscript):
+        node = node.value
+    if isinstance(node, (ast.Tuple, ast.List)):
+        return any(_is_or_in(one, name) for one in node.elts)
+    return isinstance(node, (ast.Name, ast.Attribute)) and ast.unparse(node) == name
