@@ -5,18 +5,21 @@ What it finds
     its optimizers steps. Found are parameters that an optimizer has, and that had no gradient at
     any of its steps: a layer that `forward` does not use, adapters within reentrant checkpointing
     of which no input needs a gradient. And parameters that had gradients, and that no optimizer
-    has. Parameters that are frozen, averages of weights, and models that only give their opinion
-    are left alone.
+    has; and optimizers whose gradients nobody clears in three steps or more. Parameters that are
+    frozen, averages of weights, models that only give their opinion, and gradients that are summed
+    up over some batches and cleared then are left alone.
 
 Why it matters
     Such parameters stay as they were made, which nothing says: the loss falls all the same, since
     the others are trained. Under DistributedDataParallel, which waits for a gradient of each, the
-    second step raises, or all ranks wait for each other.
+    second step raises, or all ranks wait for each other. Gradients that nobody clears are added up:
+    each step goes by all batches since the start.
 
 What to do
     Use them in `forward`, or take them out; give them to the optimizer; or set
     `requires_grad_(False)` for those that are to stay. Reentrant checkpointing needs an input that
-    requires a gradient, which `use_reentrant=False` does not.
+    requires a gradient, which `use_reentrant=False` does not. Call `optimizer.zero_grad()` before
+    `loss.backward()`.
 """
 
 from __future__ import annotations
@@ -24,7 +27,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from preflight.check import check
-from preflight.facts import Idle, Steps
+from preflight.facts import Idle, Steps, Uncleared
 from preflight.finding import Finding, Location, Severity
 from preflight.job import Job
 from preflight.values.names import counted, first_of
@@ -40,9 +43,11 @@ _UNUSED = "without gradient"
     skip=lambda facts, _job: None if facts.steps else "no step of an optimizer was seen",
 )
 def script_gradient(facts: Steps, _job: Job) -> Iterator[Finding]:
-    """Report the parameters of each model that got no gradient, or that no optimizer has."""
+    """Report parameters without gradient or optimizer, and optimizers whose gradients stay."""
     for idle in facts.idle:
         yield _unused(idle, facts) if idle.fault == _UNUSED else _unowned(idle, facts)
+    for one in facts.uncleared:
+        yield _uncleared(one, facts)
 
 
 def _unused(idle: Idle, facts: Steps) -> Finding:
@@ -74,6 +79,20 @@ def _unowned(idle: Idle, facts: Steps) -> Finding:
         "They never change, and their gradients take time and memory.",
         "Give them to the optimizer, or freeze them: requires_grad_(False).",
         Severity.WARNING,
+    )
+
+
+def _uncleared(one: Uncleared, facts: Steps) -> Finding:
+    at = one.at
+    return script_gradient.found(
+        f"{one.optimizer} took {one.steps:,} steps, and its gradients were never cleared",
+        at=Location(file=facts.name if at is None else at.file, line=at.line if at else None),
+        severity=Severity.WARNING,
+        why="Each batch adds its gradients to those of all before: the steps go by all of them.",
+        fix="Call optimizer.zero_grad() before loss.backward().",
+        about=f"uncleared {one.optimizer}",
+        line_text=None if at is None else at.text,
+        evidence={"steps": one.steps, "optimizer": one.optimizer},
     )
 
 

@@ -84,7 +84,7 @@ from preflight.sources.flaws.facts import (
 from preflight.storage.facts import Locks, ReadBack, StorageProbe, Tried, WriterTrial
 from preflight.targets.facts import Absent
 from preflight.tensors.facts import CacheContents, CachedTensor, Content, OddContent
-from preflight.training.facts import Idle, NotFinite, Steps
+from preflight.training.facts import Idle, NotFinite, Steps, Uncleared
 from preflight.users_code.facts import Frame, GivesBatches, Lack, MadeOnCpu, Unbuilt
 
 __all__ = [
@@ -225,6 +225,7 @@ __all__ = [
     "UnboundRead",
     "Unbuilt",
     "Uncaptioned",
+    "Uncleared",
     "Uncopyable",
     "Unguarded",
     "Unloadable",

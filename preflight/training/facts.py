@@ -49,6 +49,20 @@ class Idle:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Uncleared:
+    """An optimizer whose gradients nobody clears: each step takes those of all before as well."""
+
+    optimizer: str
+    """Its class."""
+
+    steps: int
+    """Steps in a row that took the same gradients on."""
+
+    at: Frame | None = None
+    """The script's own line that has it step."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class NotFinite:
     """A loss, or weights, with a value that is NaN or infinite."""
 
@@ -105,6 +119,7 @@ class Steps:
     """A loss of the last evaluation."""
 
     idle: tuple[Idle, ...] = ()
+    uncleared: tuple[Uncleared, ...] = ()
     seconds: float | None = None
     """From one step to the next one of the same optimizer, in the middle of all; None: there were
     not two."""

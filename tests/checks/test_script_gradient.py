@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from preflight.facts import Frame, Idle, Steps
+from preflight.facts import Frame, Idle, Steps, Uncleared
 from preflight.findings.finding import Severity
 from preflight.job import Job
 from preflight.objects.facts import Definition
@@ -87,3 +87,15 @@ def test_a_script_that_took_no_step_does_not_pass() -> None:
 
     assert outcome.outcome == "skipped"
     assert [one.reason for one in outcome.skipped] == ["no step of an optimizer was seen"]
+
+
+def test_gradients_that_nobody_clears_are_a_warning_at_the_step() -> None:
+    at = Frame(file="train.py", line=30, function="main", text="optimizer.step()")
+    kept = Uncleared(optimizer="AdamW", steps=4, at=at)
+    facts = Steps(name="train.py", steps=4, backwards=4, uncleared=(kept,))
+    (found,) = ask("script-gradient", facts)
+
+    assert str(found.at) == "train.py:30"
+    assert found.severity is Severity.WARNING
+    assert found.message == "AdamW took 4 steps, and its gradients were never cleared"
+    assert found.fix == "Call optimizer.zero_grad() before loss.backward()."

@@ -90,6 +90,14 @@ def test_parameters_that_no_optimizer_has_are_told(tmp_path: Path) -> None:
     assert "4 of 8 parameters of Student got gradients, and no optimizer" in found.message
 
 
+def test_gradients_that_nobody_clears_are_told_at_the_step(tmp_path: Path) -> None:
+    path = planted(tmp_path, "averaged.py", ("            optimizer.zero_grad()\n", ""))
+    seen = rehearse(path)
+
+    assert seen.told == [f"warning script-gradient averaged.py:{line_of(path, 'optimizer.step()')}"]
+    assert "its gradients were never cleared" in seen.found[0].message
+
+
 def test_a_penalty_by_a_root_at_zero_spoils_the_weights_of_the_first_step(tmp_path: Path) -> None:
     root = "loss = loss + sum(one.up.weight.square().sum().sqrt() for one in model.blocks)"
     spoilt = ("batch.flatten())\n", f"batch.flatten())\n            {root}\n")
