@@ -22,7 +22,9 @@ from torch.utils.checkpoint import checkpoint
 
 from preflight.objects.copying.copying import try_copy
 
-pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning")
+pytestmark = pytest.mark.filterwarnings(  # of torch, while it compiles
+    "ignore::DeprecationWarning", "ignore::UserWarning", "ignore:Guards may run:RuntimeWarning"
+)
 
 
 class Net(nn.Module):
