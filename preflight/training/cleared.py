@@ -12,11 +12,14 @@ from preflight.training.facts import Uncleared
 from preflight.users_code.facts import Frame
 
 _TRIES = 4
+_STEPS = 3
+"""Steps in a row with the same gradients, and more to them, that are no chance."""
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class _Optimizer:
     ref: weakref.ref[Any]
+    name: str
     at: Frame | None
     """The line of the script that has it step."""
 
@@ -48,11 +51,11 @@ class Cleared:
     def backward(self) -> None:
         """Look before gradients are computed."""
         for key, one in list(self._waiting.items()):
-            optimizer = one.ref()
             parameter = None if one.probe is None else one.probe()
-            if optimizer is None or (parameter is not None and not _has_values(parameter.grad)):
+            if parameter is not None and not _has_values(parameter.grad):
                 self._release(one)
                 del self._waiting[key]
+                optimizer = one.ref()
                 if optimizer is not None:
                     self._known.add(optimizer)
 
@@ -61,23 +64,22 @@ class Cleared:
         if optimizer in self._known:
             return
         one = self._waiting.get(id(optimizer))
-        if one is None:
-            one = _Optimizer(ref=weakref.ref(optimizer), at=self._place())
+        if one is None or one.ref() is not optimizer:
+            name = type(optimizer).__name__
+            one = _Optimizer(ref=weakref.ref(optimizer), name=name, at=self._place())
             self._waiting[id(optimizer)] = one
         one.kept = one.kept + 1 if one.is_added else 0
         self._listen(one, optimizer)
 
     def stop(self) -> tuple[Uncleared, ...]:
-        """Give those whose gradients were never cleared in three steps or more; listen no more."""
-        found = []
+        """Listen no more, and give those whose gradients were there in three steps or more."""
         for one in self._waiting.values():
             self._release(one)
-            optimizer = one.ref()
-            if one.kept >= 2 and optimizer is not None:
-                name = type(optimizer).__name__
-                found.append(Uncleared(optimizer=name, steps=one.kept + 1, at=one.at))
-        self._waiting.clear()
-        return tuple(found)
+        return tuple(
+            Uncleared(optimizer=one.name, steps=one.kept + 1, at=one.at)
+            for one in self._waiting.values()
+            if one.kept >= _STEPS - 1
+        )
 
     def _listen(self, one: _Optimizer, optimizer: Any) -> None:
         one.is_added = False

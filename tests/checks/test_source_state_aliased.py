@@ -97,6 +97,9 @@ HEALTHY = {
     "an object that copies": OBJECT.format(
         keep="self.best = copy.deepcopy(model.state_dict())", use="model.load_state_dict(self.best)"
     ),
+    "an object that begins with a copy": OBJECT.format(
+        keep="pass", use="model.load_state_dict(self.best)"
+    ).replace("self.best = None", "self.count, self.best = 0, copy.deepcopy(model.state_dict())"),
     "an object that hands on": OBJECT.format(
         keep="self.best = model.state_dict()", use="torch.save(self.best, path)"
     ),
@@ -162,6 +165,9 @@ DAMAGED = {
     ),
     "an object that others ask": OBJECT.format(keep="self.best = model.state_dict()", use="pass")
     + "\nmodel.load_state_dict(stopping.best)\n",
+    "an object that begins with several": OBJECT.format(
+        keep="self.best = model.state_dict()", use="model.load_state_dict(self.best)"
+    ).replace("self.best = None", "self.count, self.best = 0, None"),
     "an object": OBJECT.format(
         keep="self.best = model.state_dict()", use="model.load_state_dict(self.best)"
     ),

@@ -186,10 +186,20 @@ def test_what_nobody_clears_is_told_once(run: Callable[[Loop], None]) -> None:
     assert (one.optimizer, one.steps) == ("SGD", STEPS)
 
 
-def test_nothing_is_left_on_the_parameters() -> None:
+def test_it_is_told_when_the_optimizer_is_gone() -> None:
+    """A script's `main` has returned by then."""
     loop = Loop()
     never_cleared(loop)
-    loop.seen.stop()
+    del loop.optimizer, loop.model
 
+    assert [one.optimizer for one in loop.seen.stop()] == ["SGD"]
+
+
+def test_nothing_is_left_on_the_parameters_and_it_may_be_told_twice() -> None:
+    loop = Loop()
+    never_cleared(loop)
+    told = loop.seen.stop()
+
+    assert loop.seen.stop() == told
     hooks = [getattr(one, "_post_accumulate_grad_hooks", None) for one in loop.model.parameters()]
     assert not any(hooks)

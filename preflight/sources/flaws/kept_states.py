@@ -107,16 +107,31 @@ def is_untouched(kept: Kept, nodes: Sequence[ast.AST]) -> bool:
 
 def _changed(node: ast.AST) -> Sequence[ast.expr]:
     """Give what a statement or call changes, unless it keeps a state in the same way, or none."""
-    if isinstance(node, (ast.Assign, ast.AnnAssign, ast.AugAssign)):
-        is_nothing = isinstance(node.value, ast.Constant) and node.value.value is None
-        if is_nothing or (not isinstance(node, ast.AugAssign) and kept_by(node) is not None):
+    if isinstance(node, ast.AugAssign):
+        return [node.target]
+    if isinstance(node, (ast.Assign, ast.AnnAssign)):
+        if kept_by(node) is not None:
             return []
-        return node.targets if isinstance(node, ast.Assign) else [node.target]
+        return [target for target, value in _given(node) if not _is_nothing(value)]
     if isinstance(node, ast.Delete):
         return node.targets
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         return [node.func.value] if node.func.attr in _CHANGES else []
     return []
+
+
+def _given(node: ast.Assign | ast.AnnAssign) -> Iterator[tuple[ast.expr, ast.expr | None]]:
+    """Give what gets which value, also in `best, count = None, 0`."""
+    for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
+        is_both = isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple)
+        if is_both and len(target.elts) == len(node.value.elts):  # type: ignore[attr-defined,union-attr]
+            yield from zip(target.elts, node.value.elts, strict=True)  # type: ignore[attr-defined,union-attr]
+        else:
+            yield target, node.value
+
+
+def _is_nothing(value: ast.expr | None) -> bool:
+    return value is None or (isinstance(value, ast.Constant) and value.value is None)
 
 
 def _is_or_in(node: ast.expr, name: str) -> bool:
