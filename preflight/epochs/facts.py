@@ -58,3 +58,30 @@ class Dropped(NamedTuple):
 
     sample: str = ""
     """The index of one."""
+
+
+class PassedOver(NamedTuple):
+    """Images of archives that a data set leaves out, and of which only the suffix is another."""
+
+    dataset: str
+    """Its class."""
+
+    at: Definition = Definition()
+    archive: str = ""
+    """The first that holds one."""
+
+    archives: int = 0
+    """How many do."""
+
+    member: str = ""
+    """One of them."""
+
+    suffixes: tuple[str, ...] = ()
+    """Those of all of them."""
+
+    read: tuple[str, ...] = ()
+    """Those of the images that are read, the commonest first."""
+
+    number: int = 0
+    of: int = 0
+    """Images in these archives."""

@@ -15,7 +15,8 @@ from preflight.batches.pass_facts import Epoch
 from preflight.batches.structure import form_of, rows_agree
 from preflight.epochs import sample_numbers
 from preflight.epochs.dropped import dropped
-from preflight.epochs.facts import Dropped
+from preflight.epochs.facts import Dropped, PassedOver
+from preflight.epochs.passed_over import noting, of_samples, passed_over
 from preflight.flow.fitted import Fitted, fit
 from preflight.loaders.epoch import batch_size_of, gives_none, length_of, never_asked_for
 from preflight.loaders.sent import resamples
@@ -124,6 +125,8 @@ def run(
         if given is None and about["takes"] is not None:
             left = min(_DROPS, seconds - (time.monotonic() - begun))
             tell(more={"dropped": to_wire(_dropped(loader, where[0], left, tell))})
+            left = min(_DROPS, seconds - (time.monotonic() - begun))
+            tell(more={"passed_over": to_wire(_passed_over(loader, where[0], left, tell))})
         if given is not None and again is not None:
             seen = (given, again if other.ended == "over" else None)
             _of_stream(loader, about, seen, (begun + seconds, where[0]), tell)
@@ -147,9 +150,12 @@ def _of_stream(
     judges = given.workers > 1 and not about["resampled"]
     alone = None
     if judges or (not about["resampled"] and is_own_stream(loader, root)):
-        alone = run_alone(loader, given, until - time.monotonic(), tell, root)
+        with noting() as read:
+            alone = run_alone(loader, given, until - time.monotonic(), tell, root)
     if alone is not None:
-        tell(more={"left_behind": to_wire(alone.left_behind)})
+        dataset, left = real_loader(loader).dataset, min(_DROPS, until - time.monotonic())
+        over = passed_over(read, dataset, left, root)
+        tell(more={"left_behind": to_wire(alone.left_behind), "passed_over": to_wire(over)})
     noted = alone.noted if alone is not None and judges else None
     if noted is not None:
         among = compare(loader, given, noted, until - time.monotonic())
@@ -216,6 +222,20 @@ def _dropped(loader: Any, root: str, seconds: float, tell: Callable[..., None]) 
         if is_our_line(error):
             raise
         return None
+
+
+def _passed_over(
+    loader: Any, root: str, seconds: float, tell: Callable[..., None]
+) -> PassedOver | None:
+    dataset = own_attributes(real_loader(loader))["dataset"]
+    until = time.monotonic() + seconds
+    try:
+        read = of_samples(dataset, seconds, tell)
+    except Exception as error:  # the user's code, which is not asked for this by the job
+        if is_our_line(error):
+            raise
+        return None
+    return passed_over(read, dataset, until - time.monotonic(), root)
 
 
 def _epoch(

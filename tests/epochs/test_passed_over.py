@@ -1,0 +1,107 @@
+"""Images of archives that a data set passes over by suffix are told; what is meant is not."""
+
+from __future__ import annotations
+
+import io
+import shutil
+import tarfile
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+import preflight
+from preflight.epochs.passed_over import noting
+from preflight.finding import Finding, Severity
+from tests.asking import by_loader
+
+JOBS = Path(__file__).with_name("archives_read.py")
+
+
+def image(name: str, light: int = 0) -> bytes:
+    held = io.BytesIO()
+    kind = "PNG" if name.endswith("png") else "JPEG"
+    Image.new("RGB", (8, 8), (light, light, light)).save(held, kind)
+    return held.getvalue()
+
+
+def pack(path: Path, names: list[str]) -> None:
+    files = {
+        one: b"a dog" if one.endswith("txt") else image(one, 30 * n) for n, one in enumerate(names)
+    }
+    if path.suffix == ".zip":
+        with zipfile.ZipFile(path, "w") as zipped:
+            for name, data in files.items():
+                zipped.writestr(name, data)
+        return
+    with tarfile.open(path, "w:gz" if path.suffix == ".tgz" else "w") as archive:
+        for name, data in files.items():
+            info = tarfile.TarInfo(name)
+            info.size = len(data)
+            archive.addfile(info, io.BytesIO(data))
+
+
+def look(folder: Path, name: str) -> Mapping[str, list[Finding]]:
+    numbers = [f"{one:04}" for one in range(8)]
+    mixed = [f"{one}.{'png' if n % 3 == 0 else 'jpg'}" for n, one in enumerate(numbers)]
+    texts = [f"{one}.txt" for one in numbers]
+    jpgs = [f"{one}.jpg" for one in numbers]
+    for packed in ("mixed.tar", "mixed.tgz", "mixed.zip"):
+        pack(folder / packed, sorted([*mixed, *texts]))
+    pack(folder / "capitals.zip", [*jpgs, "0008.JPG", *texts, "0008.txt"])
+    pack(folder / "bare.zip", mixed)
+    pack(folder / "masks.zip", sorted([*jpgs, *(f"{one}.png" for one in numbers)]))
+    pack(folder / "named_masks.tar", [*jpgs, *(f"{one}_mask.png" for one in numbers)])
+    pack(folder / "thumbs.tar", [*jpgs, *(f"thumbs/t{one}.png" for one in numbers)])
+    pack(folder / "preview.tar", [*jpgs, *texts, "preview.png"])
+    shutil.copy(JOBS, folder / "archives_read.py")
+    report = preflight.run(
+        f"archives_read:{name}",
+        folder=str(folder),
+        select=["loader-end"],
+        timeout=60.0,
+        budget=200.0,
+    )
+    assert all(not one.broken for one in report.checks)
+    return by_loader(report)
+
+
+@pytest.mark.usefixtures("at_hand")
+def test_images_of_an_archive_that_are_left_out_by_their_suffix_are_told(tmp_path: Path) -> None:
+    found = look(tmp_path, "leaving")
+
+    told = {name: one.message for name, (one,) in found.items()}
+    told = {name: text.partition(", beside")[0] for name, text in told.items()}
+    assert told == {
+        "stream": "leaves out 3 of 8 images in mixed.tar: 0000.png and all others that are .png",
+        "two_workers": "leaves out 3 of 8 images in mixed.tgz: 0000.png and all others that are "
+        ".png",
+        "zipped": "leaves out 3 of 8 images in mixed.zip: 0000.png and all others that are .png",
+        "capitals": "leaves out 1 of 9 images in capitals.zip: 0008.JPG and all others that are "
+        ".JPG",
+        "bare": "leaves out 3 of 8 images in bare.zip: 0000.png and all others that are .png",
+    }
+    assert {one.severity for those in found.values() for one in those} == {Severity.WARNING}
+    lines = JOBS.read_text(encoding="utf-8").splitlines()
+    for those in found.values():
+        assert lines[(those[0].at.line or 0) - 1].startswith("class ")
+
+
+@pytest.mark.usefixtures("at_hand")
+def test_parts_of_an_archive_that_are_meant_are_left_alone(tmp_path: Path) -> None:
+    """Splits, small ones, masks, thumbnails, a preview, and suffixes in data sets of their own."""
+    assert look(tmp_path, "meaning_it") == {}
+
+
+def test_only_what_is_read_meanwhile_is_noted(tmp_path: Path) -> None:
+    pack(tmp_path / "a.zip", ["1.txt", "2.txt"])
+
+    with zipfile.ZipFile(tmp_path / "a.zip") as archive:
+        archive.read("1.txt")
+        with noting() as read:
+            archive.read("2.txt", None)
+        archive.read("1.txt")
+
+    assert read == {str(tmp_path / "a.zip"): {"2.txt"}}
