@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
-from preflight.facts import Dropped, LeftBehind, PassedOver, WholePass
+from preflight.facts import Dropped, LeftBehind, LeftBySuffix, WholePass
 from preflight.finding import Finding, Location, Severity
 from preflight.values.names import counted, shown
 
@@ -109,7 +109,7 @@ def _passed_over(
     found: Callable[..., Finding],
     facts: WholePass,
     evidence: Mapping[str, str | int | float],
-    over: PassedOver,
+    over: LeftBySuffix,
 ) -> Finding:
     more = f" and {counted(over.archives - 1, 'more archive')}" if over.archives > 1 else ""
     suffixes, read = (" and ".join(map(shown, one)) for one in (over.suffixes, over.read))

@@ -10,8 +10,9 @@ What it finds
     than 16 MiB. `metadata.csv` and `metadata.jsonl` are read by sample-unpaired.
 
     An error where a source writes out the list's name; else a warning, as a guess, and a note where
-    more are gone than there. A warning, too, where a source asks whether a file is there before it
-    reads it; a note where another column sets those rows apart (`split = test`).
+    more are gone than there. A warning, too, where a source goes on without a file that is not
+    there, and either names the list, or is imported by what is started; a note where another column
+    sets those rows apart (`split = test`).
 
 Why it matters
     A data set that is made of the list raises FileNotFoundError in a worker, in the middle of an
@@ -71,7 +72,7 @@ def _severity(facts: FileList) -> Severity:
 
 def _why(facts: FileList) -> str:
     if facts.asked_by:
-        return f"{facts.asked_by} asks whether a file is there: they may be left out, all the same."
+        return f"{facts.asked_by} goes on where a file is not there: they may be left out there."
     named = f"{facts.read_by} names the list" if facts.read_by else "Where the job reads the list"
     joint = ": " if facts.read_by else ", "
     return f"{named}{joint}a worker raises FileNotFoundError at the first that it comes to."

@@ -30,7 +30,7 @@ from preflight.datasets.facts import (
     Opened,
     Uncaptioned,
 )
-from preflight.epochs.facts import Changing, Dropped, LeftBehind, PassedOver, SameOrder
+from preflight.epochs.facts import Changing, Dropped, LeftBehind, LeftBySuffix, SameOrder
 from preflight.file_access.facts import Damage
 from preflight.findings.check import Facts
 from preflight.flow.facts import Flow, Lost, Passed, Swallowed
@@ -151,6 +151,7 @@ __all__ = [
     "Lacking",
     "LaunchCommand",
     "LeftBehind",
+    "LeftBySuffix",
     "Length",
     "Listed",
     "Loaded",
@@ -176,7 +177,6 @@ __all__ = [
     "Parcel",
     "Part",
     "Passed",
-    "PassedOver",
     "Picture",
     "Pictures",
     "Raised",

@@ -233,7 +233,7 @@ class FileList:
     """The line of a source that names the list: `train.py:9`."""
 
     asked_by: str = ""
-    """The line of a source that asks whether a file is there before it reads it."""
+    """The line of a source that goes on where a file is not there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

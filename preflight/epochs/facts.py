@@ -60,7 +60,7 @@ class Dropped(NamedTuple):
     """The index of one."""
 
 
-class PassedOver(NamedTuple):
+class LeftBySuffix(NamedTuple):
     """Images of archives that a data set leaves out, and of which only the suffix is another."""
 
     dataset: str

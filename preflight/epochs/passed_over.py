@@ -17,7 +17,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from preflight.epochs.facts import PassedOver
+from preflight.epochs.facts import LeftBySuffix
 from preflight.formats.suffixes.images import is_image
 from preflight.objects.where import defined
 from preflight.values.names import name_of
@@ -75,7 +75,7 @@ def of_samples(dataset: Any, seconds: float, tell: Callable[..., None]) -> Read:
 
 def passed_over(
     read: Mapping[str, set[str]], dataset: object, seconds: float, root: str
-) -> PassedOver | None:
+) -> LeftBySuffix | None:
     """Say which images of these archives are not read, where only their suffix sets them apart."""
     until = time.monotonic() + seconds
     archives = {path: one for path, one in read.items() if os.path.isfile(path)}
@@ -88,7 +88,7 @@ def passed_over(
             suffixes.update(_suffix(one) for one in folder if one in members and is_image(one))
     if not left:
         return None
-    return PassedOver(
+    return LeftBySuffix(
         dataset=type(dataset).__name__,
         at=defined(type(dataset), root).at,
         archive=name_of(left[0][0], root),

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from preflight.pipelines.facts import Reads
 from preflight.pipelines.written import written_in
-from preflight.sources.facts import Mentions
+from preflight.sources.facts import Mentions, ScriptImports
 from preflight.sources.mentions import (
     ANYTHING,
     Wanted,
@@ -38,6 +38,11 @@ _MOST_FILES = 100
 
 # Scripts of a folder that are followed.
 _MOST_SCRIPTS = 16
+
+# What imports by a name that is made while it runs, or by one of a config file.
+_BY_NAME = re.compile(
+    rb"import_module\(\s*[^\"'\s]|__import__\(|instantiate|_target_|entry_points|pydoc|get_obj_from_str"
+)
 
 _IMPORT = re.compile(rb"^[ \t]*(?:from|import)[ \t][^\n]*(?:\([^)]*\))?", re.MULTILINE)
 
@@ -254,3 +259,15 @@ def _imports(text: SearchedText) -> bytes:
         return b"\n".join(_IMPORT.findall(text.content()))
     except (OSError, UnparsableError):
         return b""
+
+
+def ways(scripts: Iterable[str], root: str, alive: Callable[[], None]) -> Iterator[ScriptImports]:
+    """Give the files to which each of some scripts leads by imports."""
+    for path in scripts:
+        way = on_the_way(path, root, alive)
+        if way.modules:
+            contents = (
+                "\n".join(one.parsed.lines).encode("utf-8", "replace") for one in way.modules
+            )
+            files = tuple(one.file for one in way.modules)
+            yield ScriptImports(files[0], files, not any(map(_BY_NAME.search, contents)))

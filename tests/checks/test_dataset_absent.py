@@ -183,3 +183,36 @@ def test_a_source_that_names_the_list_makes_it_an_error(tmp_path: Path) -> None:
     assert finding.why is not None and finding.why.startswith("train.py:2 names the list")
     page = " ".join(str(report).split())
     assert "data/train.csv was held against the images that are there" in page
+
+
+SKIPS = b"from PIL import Image\nfor p in paths:\n    if p.exists():\n        Image.open(p)\n"
+CAPTIONS = (
+    b"from PIL import Image\ndef f(p):\n    t = p + '.txt'\n    t = t if t.exists() else ''\n"
+)
+
+
+@pytest.mark.usefixtures("at_hand")
+@pytest.mark.parametrize(
+    ("train", "more", "severity"),
+    [
+        (b"", SKIPS, Severity.ERROR),
+        (b"import more\n", SKIPS, Severity.WARNING),
+        (b"import importlib\nimportlib.import_module(name)\n", SKIPS, Severity.WARNING),
+        (b"import more\n", CAPTIONS, Severity.ERROR),
+        (SKIPS, b"", Severity.WARNING),
+    ],
+)
+def test_only_a_source_on_the_way_goes_on_without_an_image(
+    tmp_path: Path, train: bytes, more: bytes, severity: Severity
+) -> None:
+    put(tmp_path, *IMAGES, content=photo())
+    put(tmp_path, "data/train.csv", content=TABLES["data/train.csv"].encode())
+    put(tmp_path, "more.py", content=more)
+    opens = b"import PIL.Image\nrows = open('train.csv')\nx = '.jpg'\n"
+    begins = b"if __name__ == '__main__':\n    main()\n"
+    put(tmp_path, "train.py", content=opens + train + begins)
+
+    report = preflight.run(folder=str(tmp_path), elsewhere=True, no_ledger=True)
+
+    (finding,) = (one for one in report.findings if one.check == "dataset-absent")
+    assert finding.severity == severity

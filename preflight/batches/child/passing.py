@@ -15,7 +15,7 @@ from preflight.batches.pass_facts import Epoch
 from preflight.batches.structure import form_of, rows_agree
 from preflight.epochs import sample_numbers
 from preflight.epochs.dropped import dropped
-from preflight.epochs.facts import Dropped, PassedOver
+from preflight.epochs.facts import Dropped, LeftBySuffix
 from preflight.epochs.passed_over import noting, of_samples, passed_over
 from preflight.flow.fitted import Fitted, fit
 from preflight.loaders.epoch import batch_size_of, gives_none, length_of, never_asked_for
@@ -226,7 +226,7 @@ def _dropped(loader: Any, root: str, seconds: float, tell: Callable[..., None]) 
 
 def _passed_over(
     loader: Any, root: str, seconds: float, tell: Callable[..., None]
-) -> PassedOver | None:
+) -> LeftBySuffix | None:
     dataset = own_attributes(real_loader(loader))["dataset"]
     until = time.monotonic() + seconds
     try:

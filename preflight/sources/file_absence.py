@@ -1,0 +1,174 @@
+"""Finds what a source does where a file is not there: goes on without it, or raises."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Sequence
+
+from preflight.pairing.beside_images import kinds_in
+from preflight.pairing.rules import PLAIN
+from preflight.syntax.running import last_name, text_of
+
+ASKS = frozenset({"exists", "isfile", "is_file", "lexists", "access"})
+
+ASIDE = re.compile(r"ck?pt|checkpoint|cache|out|save|config|resume|model|weight|log|meta|latent")
+"""What is asked for is no part of a sample."""
+
+_OPENS = frozenset({"open", "imread", "read_image", "decode_image", "decode_jpeg", "imdecode"})
+_MISSING = frozenset({"", "Exception", "BaseException", "OSError", "IOError", "FileNotFoundError"})
+_LISTED = frozenset({"listdir", "scandir", "iterdir", "glob", "iglob", "rglob"})
+
+_CAPTION = re.compile(rf"\.?(?:{'|'.join(sorted(PLAIN))}|json)")
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_OF_ONE = re.compile(r"__getitem__$|_*(?:get|load|read|open|fetch)_?")
+_WHOLE = re.compile(r"dir|root|folder")
+_ROUNDS = (ast.For, ast.While, ast.comprehension)
+
+Found = tuple[str, ast.expr, tuple[str, ...]]
+
+
+# --- goes on --------------------------------------------------------------------------------------
+
+
+def skipping(tree: ast.Module) -> Iterator[ast.expr]:
+    """Give where a loop, or what gives one sample, goes on without a file that is not there."""
+    seen: set[int] = set()
+    for holder in ast.walk(tree):
+        if not (isinstance(holder, _ROUNDS) or getattr(holder, "name", "") == "__getitem__"):
+            continue
+        captions = _captions(tree)
+        for node in ast.walk(holder):
+            found: ast.expr | None = None
+            if isinstance(node, (ast.If, ast.IfExp)):
+                found = None if _raises(node) else _asked(node.test, captions)
+            elif isinstance(node, ast.comprehension):
+                found = next(filter(None, (_asked(one, captions) for one in node.ifs)), None)
+            elif isinstance(node, ast.Try):
+                found = _tried(node)
+            if found is not None and id(found) not in seen:
+                seen.add(id(found))
+                yield found
+
+
+def _captions(tree: ast.AST) -> frozenset[str]:
+    """Name what is given the path of a caption."""
+    given = (one for one in ast.walk(tree) if isinstance(one, ast.Assign))
+    return frozenset(
+        last_name(target)
+        for one in given
+        if any(_CAPTION.fullmatch(text_of(part) or "") for part in ast.walk(one.value))
+        for target in one.targets
+    )
+
+
+def _asked(test: ast.expr, captions: frozenset[str]) -> ast.expr | None:
+    """Give the test, where it asks whether a file is there that is no caption."""
+    for one in ast.walk(test):
+        if isinstance(one, ast.Call) and last_name(one.func) in ASKS:
+            names = {last_name(each) for each in ast.walk(one) if isinstance(each, ast.expr)}
+            texts = (text_of(each) for each in ast.walk(one) if isinstance(each, ast.expr))
+            of_caption = any(_CAPTION.fullmatch(text or "") for text in texts) or names & captions
+            if not of_caption and not ASIDE.search(ast.unparse(one).lower()):
+                return test
+    return None
+
+
+def _tried(node: ast.Try) -> ast.expr | None:
+    """Give what opens a file, where nothing is raised when that is not there."""
+    calls = [
+        one
+        for part in node.body
+        for one in ast.walk(part)
+        if isinstance(one, ast.Call) and last_name(one.func) in _OPENS
+    ]
+    for one in node.handlers:
+        kinds = one.type.elts if isinstance(one.type, ast.Tuple) else [one.type]
+        names = {"" if kind is None else last_name(kind) for kind in kinds}
+        if calls and not _MISSING.isdisjoint(names):
+            return None if _has_raise(one.body) else calls[0]
+    return None
+
+
+# --- raises ---------------------------------------------------------------------------------------
+
+
+def needing(tree: ast.Module) -> list[Found]:
+    """Give where it is an error that something beside an image is not there, and say what.
+
+    Nothing is needed for each image of which all files are listed: images may be found by those.
+    """
+    listed = _listed_in(tree)
+    found: dict[int, Found] = {}
+    for holder in (one for one in ast.walk(tree) if isinstance(one, (*_FUNCTIONS, ast.For))):
+        is_of_one = isinstance(holder, ast.For) or _OF_ONE.match(holder.name) is not None
+        for test in filter(None, map(_must_be, ast.walk(holder))):
+            sides = _counted_sides(test)
+            if sides is not None:
+                names = (kinds_in(sides[0]) ^ kinds_in(sides[1])) & _listed_in(holder)
+                how = "counts"
+            elif is_of_one and _is_of_presence(test):
+                names, how = kinds_in(ast.unparse(test)) - listed, "needs"
+            else:
+                continue
+            if names:
+                found[id(test)] = how, test, tuple(sorted(names))
+    return [*found.values()]
+
+
+def _listed_in(holder: ast.AST) -> frozenset[str]:
+    return frozenset[str]().union(*map(_listed_whole, ast.walk(holder)))
+
+
+def _must_be(node: ast.AST) -> ast.expr | None:
+    """Give a test at which a run stops, one way or the other."""
+    if isinstance(node, ast.Assert):
+        return node.test
+    return node.test if isinstance(node, ast.If) and _has_raise(node.body) else None
+
+
+def _counted_sides(test: ast.expr) -> tuple[str, str] | None:
+    """Give what is counted on both sides of a comparison: `len(images) == len(masks)`."""
+    if not isinstance(test, ast.Compare) or len(test.ops) != 1:
+        return None
+    sides = (test.left, *test.comparators)
+    if not isinstance(test.ops[0], (ast.Eq, ast.NotEq)) or not all(map(_is_len, sides)):
+        return None
+    return ast.unparse(sides[0]), ast.unparse(sides[1])
+
+
+def _is_of_presence(test: ast.expr) -> bool:
+    """Whether it asks for a file, or how many were found: `len(mask_files) == 1`."""
+    inner = test.operand if isinstance(test, ast.UnaryOp) else test
+    if isinstance(inner, ast.Call):
+        return last_name(inner.func) in ASKS and not _WHOLE.search(ast.unparse(inner).lower())
+    return (
+        isinstance(inner, ast.Compare)
+        and _is_len(inner.left)
+        and isinstance(inner.comparators[0], ast.Constant)
+        and inner.comparators[0].value in (0, 1)
+    )
+
+
+def _is_len(node: ast.expr) -> bool:
+    return isinstance(node, ast.Call) and last_name(node.func) == "len"
+
+
+def _listed_whole(node: ast.AST) -> frozenset[str]:
+    """Say of what kind a folder is of which all names are listed, and not those of one image."""
+    if not isinstance(node, ast.Call) or last_name(node.func) not in _LISTED:
+        return frozenset()
+    texts = [text_of(one) for part in node.args for one in ast.walk(part)]
+    patterns = [one for one in texts if one and "*" in one]
+    of_one = "glob" in last_name(node.func) and not any(
+        one.lstrip("/\\").startswith("*") for one in patterns
+    )
+    return frozenset() if of_one else kinds_in(ast.unparse(node))
+
+
+def _raises(node: ast.If | ast.IfExp) -> bool:
+    return isinstance(node, ast.If) and (_has_raise(node.body) or _has_raise(node.orelse))
+
+
+def _has_raise(body: Sequence[ast.stmt]) -> bool:
+    return any(isinstance(one, ast.Raise) for one in body)
