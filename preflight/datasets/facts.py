@@ -215,6 +215,12 @@ class NamedColumn(NamedTuple):
     apart: str = ""
     """What sets all of their rows apart from the others: `split = test`."""
 
+    others: bool = False
+    """Whether so few are there that it may name images of another place."""
+
+    here: str = ""
+    """Where, then, an image lies that is called like one of them."""
+
 
 class NamesSeen(NamedTuple):
     """A list, with its columns that name images which are there, or some of which are."""

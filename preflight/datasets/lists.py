@@ -63,7 +63,7 @@ class Lists(Gather):
         if paths:
             yield Question(
                 kind=LIST_NAMES,
-                wire={"paths": paths, "folders": tops},
+                wire={"paths": paths, "folders": tops, "others": not self.run.job.launch.elsewhere},
                 target=folders[0],
                 at=folders[0].place(self.run.job.root),
                 gives=(FileList,),
@@ -92,13 +92,15 @@ class Lists(Gather):
         for target, seen in self._seen:
             read_by = self._named.get(os.path.basename(seen.file), "")
             asked_by = self._goes_on.get(read_by.rpartition(":")[0], self._skips)
-            for column in seen.columns:
+            own = [one for one in seen.columns if not one.others]
+            for column in own or (seen.columns[:1] if read_by else ()):
                 facts = FileList(file=seen.file, column=column, read_by=read_by, asked_by=asked_by)
                 yield Looked(facts=facts, target=target)
 
     def remarks(self) -> Iterator[str]:
         """Say how far lists were looked at, which are told as not read."""
-        names = [seen.file for _, seen in self._seen]
+        held = (seen.file for _, seen in self._seen if not all(one.others for one in seen.columns))
+        names = list(held)
         if names:
             were = "was" if len(names) == 1 else "were"
             said = f"{first_of(names, len(names))} {were} held against the images that are there"
