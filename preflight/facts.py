@@ -30,7 +30,7 @@ from preflight.datasets.facts import (
     Opened,
     Uncaptioned,
 )
-from preflight.epochs.facts import Changing, Dropped, LeftBehind, LeftBySuffix, SameOrder
+from preflight.epochs.facts import ArchivesRead, Changing, Dropped, LeftBehind, SameOrder
 from preflight.file_access.facts import Damage
 from preflight.findings.check import Facts
 from preflight.flow.facts import Flow, Lost, Passed, Swallowed
@@ -93,6 +93,7 @@ __all__ = [
     "Absent",
     "Alike",
     "Among",
+    "ArchivesRead",
     "Arrived",
     "Burst",
     "BusyWait",
@@ -151,7 +152,6 @@ __all__ = [
     "Lacking",
     "LaunchCommand",
     "LeftBehind",
-    "LeftBySuffix",
     "Length",
     "Listed",
     "Loaded",

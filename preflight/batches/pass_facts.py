@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from preflight.batches.facts import Form, Standing
-from preflight.epochs.facts import Changing, Dropped, LeftBehind, LeftBySuffix, SameOrder
+from preflight.epochs.facts import ArchivesRead, Changing, Dropped, LeftBehind, SameOrder
 from preflight.findings.finding import Location
 from preflight.flow.facts import Flow
 from preflight.objects.facts import Definition
@@ -109,8 +109,8 @@ class WholePass:
     dropped: Dropped | None = None
     """What its collate function is given and does not give."""
 
-    passed_over: LeftBySuffix | None = None
-    """What it leaves out of archives that it reads by itself."""
+    archives: ArchivesRead | None = None
+    """What its data set reads of archives by its own code."""
 
     error: str = ""
     """What was raised, with the exception's type; what was said of a process that ended."""

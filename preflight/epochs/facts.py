@@ -60,28 +60,33 @@ class Dropped(NamedTuple):
     """The index of one."""
 
 
-class LeftBySuffix(NamedTuple):
-    """Images of archives that a data set leaves out, and of which only the suffix is another."""
+class ArchivesRead(NamedTuple):
+    """What a data set reads of the images in archives that its own code opens."""
 
     dataset: str
     """Its class."""
 
     at: Definition = Definition()
     archive: str = ""
-    """The first that holds one."""
+    """The first of them; of those that hold an image that is left out, where there are any."""
 
     archives: int = 0
-    """How many do."""
+    """How many there are of these."""
+
+    images: int = 0
+    """In all that it opens."""
+
+    read: int = 0
+    """Of these."""
+
+    left: int = 0
+    """How many are not read of which only the suffix is another."""
 
     member: str = ""
-    """One of them."""
+    """The first of those."""
 
     suffixes: tuple[str, ...] = ()
-    """Those of all of them."""
+    """Theirs."""
 
-    read: tuple[str, ...] = ()
+    taken: tuple[str, ...] = ()
     """Those of the images that are read, the commonest first."""
-
-    number: int = 0
-    of: int = 0
-    """Images in these archives."""

@@ -14,9 +14,9 @@ from preflight.batches.facts import Form
 from preflight.batches.pass_facts import Epoch
 from preflight.batches.structure import form_of, rows_agree
 from preflight.epochs import sample_numbers
+from preflight.epochs.archives_read import archives_read, noting, of_samples
 from preflight.epochs.dropped import dropped
-from preflight.epochs.facts import Dropped, LeftBySuffix
-from preflight.epochs.passed_over import noting, of_samples, passed_over
+from preflight.epochs.facts import ArchivesRead, Dropped
 from preflight.flow.fitted import Fitted, fit
 from preflight.loaders.epoch import batch_size_of, gives_none, length_of, never_asked_for
 from preflight.loaders.sent import resamples
@@ -126,7 +126,7 @@ def run(
             left = min(_DROPS, seconds - (time.monotonic() - begun))
             tell(more={"dropped": to_wire(_dropped(loader, where[0], left, tell))})
             left = min(_DROPS, seconds - (time.monotonic() - begun))
-            tell(more={"passed_over": to_wire(_passed_over(loader, where[0], left, tell))})
+            tell(more={"archives": to_wire(_archives_read(loader, where[0], left, tell))})
         if given is not None and again is not None:
             seen = (given, again if other.ended == "over" else None)
             _of_stream(loader, about, seen, (begun + seconds, where[0]), tell)
@@ -154,8 +154,8 @@ def _of_stream(
             alone = run_alone(loader, given, until - time.monotonic(), tell, root)
     if alone is not None:
         dataset, left = real_loader(loader).dataset, min(_DROPS, until - time.monotonic())
-        over = passed_over(read, dataset, left, root)
-        tell(more={"left_behind": to_wire(alone.left_behind), "passed_over": to_wire(over)})
+        over = archives_read(read, dataset, left, root)
+        tell(more={"left_behind": to_wire(alone.left_behind), "archives": to_wire(over)})
     noted = alone.noted if alone is not None and judges else None
     if noted is not None:
         among = compare(loader, given, noted, until - time.monotonic())
@@ -224,9 +224,9 @@ def _dropped(loader: Any, root: str, seconds: float, tell: Callable[..., None]) 
         return None
 
 
-def _passed_over(
+def _archives_read(
     loader: Any, root: str, seconds: float, tell: Callable[..., None]
-) -> LeftBySuffix | None:
+) -> ArchivesRead | None:
     dataset = own_attributes(real_loader(loader))["dataset"]
     until = time.monotonic() + seconds
     try:
@@ -235,7 +235,7 @@ def _passed_over(
         if is_our_line(error):
             raise
         return None
-    return passed_over(read, dataset, until - time.monotonic(), root)
+    return archives_read(read, dataset, until - time.monotonic(), root)
 
 
 def _epoch(

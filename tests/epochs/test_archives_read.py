@@ -13,11 +13,11 @@ import pytest
 from PIL import Image
 
 import preflight
-from preflight.epochs.passed_over import noting
+from preflight.epochs.archives_read import noting
 from preflight.finding import Finding, Severity
 from tests.asking import by_loader
 
-JOBS = Path(__file__).with_name("archives_read.py")
+JOBS = Path(__file__).with_name("reading_archives.py")
 
 
 def image(name: str, light: int = 0) -> bytes:
@@ -56,9 +56,9 @@ def look(folder: Path, name: str) -> Mapping[str, list[Finding]]:
     pack(folder / "named_masks.tar", [*jpgs, *(f"{one}_mask.png" for one in numbers)])
     pack(folder / "thumbs.tar", [*jpgs, *(f"thumbs/t{one}.png" for one in numbers)])
     pack(folder / "preview.tar", [*jpgs, *texts, "preview.png"])
-    shutil.copy(JOBS, folder / "archives_read.py")
+    shutil.copy(JOBS, folder / "reading_archives.py")
     report = preflight.run(
-        f"archives_read:{name}",
+        f"reading_archives:{name}",
         folder=str(folder),
         select=["loader-end"],
         timeout=60.0,
@@ -105,3 +105,17 @@ def test_only_what_is_read_meanwhile_is_noted(tmp_path: Path) -> None:
         archive.read("1.txt")
 
     assert read == {str(tmp_path / "a.zip"): {"2.txt"}}
+
+
+@pytest.mark.usefixtures("at_hand")
+def test_the_page_says_how_many_images_of_an_archive_are_read(tmp_path: Path) -> None:
+    numbers = [f"{one:04}.jpg" for one in range(8)]
+    pack(tmp_path / "mixed.zip", numbers)
+    pack(tmp_path / "mixed.tar", numbers)
+    shutil.copy(JOBS, tmp_path / "reading_archives.py")
+
+    report = preflight.run("reading_archives:parts", folder=str(tmp_path), timeout=60.0)
+
+    page = " ".join(str(report).split())
+    assert "past the end; 10 of 16 images in mixed.zip and 1 more" in page
+    assert [one for one in report.findings if one.check == "loader-end"] == []

@@ -1,4 +1,4 @@
-"""Runs in a process of its own: finds the images of archives that a data set passes over by suffix.
+"""Runs in a process of its own: finds out what a data set reads of archives by its own code.
 
 What a data set reads with `tarfile` and `zipfile` is noted, and held against what the archives
 hold. What is left out by anything but its suffix (a part for validation, a part of one rank, small
@@ -14,10 +14,10 @@ import tarfile
 import time
 import zipfile
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from preflight.epochs.facts import LeftBySuffix
+from preflight.epochs.facts import ArchivesRead
 from preflight.formats.suffixes.images import is_image
 from preflight.objects.where import defined
 from preflight.values.names import name_of
@@ -73,42 +73,44 @@ def of_samples(dataset: Any, seconds: float, tell: Callable[..., None]) -> Read:
     return read
 
 
-def passed_over(
+def archives_read(
     read: Mapping[str, set[str]], dataset: object, seconds: float, root: str
-) -> LeftBySuffix | None:
-    """Say which images of these archives are not read, where only their suffix sets them apart."""
+) -> ArchivesRead | None:
+    """Say what is read of the images in these archives; None: nobody knows, or there are none."""
     until = time.monotonic() + seconds
     archives = {path: one for path, one in read.items() if os.path.isfile(path)}
     left: list[tuple[str, str]] = []
     images, suffixes = 0, Counter[str]()
     for path, members in archives.items() if len(archives) <= _MOST_ARCHIVES else ():
-        for folder in _folders(path, until):
+        for folder in _folders(path):
+            if time.monotonic() > until:
+                return None
             images += sum(map(is_image, folder))
             left += ((path, one) for one in _left_in(folder, members))
             suffixes.update(_suffix(one) for one in folder if one in members and is_image(one))
-    if not left:
+    if not images:
         return None
-    return LeftBySuffix(
+    those = list(dict.fromkeys(path for path, _ in left)) or list(archives)
+    return ArchivesRead(
         dataset=type(dataset).__name__,
         at=defined(type(dataset), root).at,
-        archive=name_of(left[0][0], root),
-        archives=len({path for path, _ in left}),
-        member=left[0][1],
+        archive=name_of(those[0], root),
+        archives=len(those),
+        images=images,
+        read=suffixes.total(),
+        left=len(left),
+        member=left[0][1] if left else "",
         suffixes=tuple(sorted({_suffix(one) for _, one in left})),
-        read=tuple(one for one, _ in suffixes.most_common()),
-        number=len(left),
-        of=images,
+        taken=tuple(one for one, _ in suffixes.most_common()),
     )
 
 
-def _folders(path: str, until: float) -> Iterator[list[str]]:
-    """Give the files of each folder of an archive; none where that takes too long."""
+def _folders(path: str) -> Iterable[list[str]]:
+    """Give the files of each folder of an archive."""
     by_folder: dict[str, list[str]] = {}
     for name in _names(path):
         by_folder.setdefault(os.path.dirname(name), []).append(name)
-        if time.monotonic() > until:
-            return
-    yield from by_folder.values()
+    return by_folder.values()
 
 
 def _names(path: str) -> Iterator[str]:

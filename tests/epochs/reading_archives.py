@@ -99,3 +99,10 @@ def meaning_it():
             batch_size=2,
         ),
     }
+
+
+def parts():
+    return [
+        DataLoader(Zipped("mixed.zip", first), batch_size=1),
+        DataLoader(Stream("mixed.tar", image), batch_size=2),
+    ]
