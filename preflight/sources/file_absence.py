@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from preflight.pairing.beside_images import kinds_in
 from preflight.pairing.rules import PLAIN
@@ -23,9 +24,34 @@ _CAPTION = re.compile(rf"\.?(?:{'|'.join(sorted(PLAIN))}|json)")
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _OF_ONE = re.compile(r"__getitem__$|_*(?:get|load|read|open|fetch)_?")
 _WHOLE = re.compile(r"dir|root|folder")
-_ROUNDS = (ast.For, ast.While, ast.comprehension)
 
 Found = tuple[str, ast.expr, tuple[str, ...]]
+
+
+class _Around(NamedTuple):
+    """What stands around a node."""
+
+    function: ast.AST | None = None
+    """The innermost."""
+
+    in_turn: bool = False
+    """Whether it is come to for each of many: in a loop, or in `__getitem__`."""
+
+    is_of_one: bool = False
+    """Whether what it does is for one sample: there, or in a function that loads one."""
+
+
+def _walk(tree: ast.Module) -> Iterator[tuple[ast.AST, _Around]]:
+    todo: list[tuple[ast.AST, _Around]] = [(tree, _Around())]
+    while todo:
+        node, around = todo.pop()
+        yield node, around
+        if isinstance(node, _FUNCTIONS):
+            in_turn = around.in_turn or node.name == "__getitem__"
+            around = _Around(node, in_turn, in_turn or _OF_ONE.match(node.name) is not None)
+        elif isinstance(node, (ast.For, ast.While)):
+            around = around._replace(in_turn=True, is_of_one=True)
+        todo += ((one, around) for one in ast.iter_child_nodes(node))
 
 
 # --- goes on --------------------------------------------------------------------------------------
@@ -33,22 +59,19 @@ Found = tuple[str, ast.expr, tuple[str, ...]]
 
 def skipping(tree: ast.Module) -> Iterator[ast.expr]:
     """Give where a loop, or what gives one sample, goes on without a file that is not there."""
-    seen: set[int] = set()
-    for holder in ast.walk(tree):
-        if not (isinstance(holder, _ROUNDS) or getattr(holder, "name", "") == "__getitem__"):
+    captions = _captions(tree)
+    for node, around in _walk(tree):
+        found: ast.expr | None = None
+        if isinstance(node, ast.comprehension):
+            found = next(filter(None, (_asked(one, captions) for one in node.ifs)), None)
+        elif not around.in_turn:
             continue
-        captions = _captions(tree)
-        for node in ast.walk(holder):
-            found: ast.expr | None = None
-            if isinstance(node, (ast.If, ast.IfExp)):
-                found = None if _raises(node) else _asked(node.test, captions)
-            elif isinstance(node, ast.comprehension):
-                found = next(filter(None, (_asked(one, captions) for one in node.ifs)), None)
-            elif isinstance(node, ast.Try):
-                found = _tried(node)
-            if found is not None and id(found) not in seen:
-                seen.add(id(found))
-                yield found
+        elif isinstance(node, (ast.If, ast.IfExp)):
+            found = None if _raises(node) else _asked(node.test, captions)
+        elif isinstance(node, ast.Try):
+            found = _tried(node)
+        if found is not None:
+            yield found
 
 
 def _captions(tree: ast.AST) -> frozenset[str]:
@@ -93,27 +116,25 @@ def _tried(node: ast.Try) -> ast.expr | None:
 # --- raises ---------------------------------------------------------------------------------------
 
 
-def needing(tree: ast.Module) -> list[Found]:
+def needing(tree: ast.Module) -> Iterator[Found]:
     """Give where it is an error that something beside an image is not there, and say what.
 
     Nothing is needed for each image of which all files are listed: images may be found by those.
     """
-    listed = _listed_in(tree)
-    found: dict[int, Found] = {}
-    for holder in (one for one in ast.walk(tree) if isinstance(one, (*_FUNCTIONS, ast.For))):
-        is_of_one = isinstance(holder, ast.For) or _OF_ONE.match(holder.name) is not None
-        for test in filter(None, map(_must_be, ast.walk(holder))):
-            sides = _counted_sides(test)
-            if sides is not None:
-                names = (kinds_in(sides[0]) ^ kinds_in(sides[1])) & _listed_in(holder)
-                how = "counts"
-            elif is_of_one and _is_of_presence(test):
-                names, how = kinds_in(ast.unparse(test)) - listed, "needs"
-            else:
-                continue
-            if names:
-                found[id(test)] = how, test, tuple(sorted(names))
-    return [*found.values()]
+    listed: frozenset[str] | None = None
+    for node, around in _walk(tree):
+        test = _must_be(node)
+        sides = _counted_sides(test) if test is not None else None
+        if test is None:
+            continue
+        if sides is not None and around.function is not None:
+            names = kinds_in(sides[0]) ^ kinds_in(sides[1])
+            if names and (names := names & _listed_in(around.function)):
+                yield "counts", test, tuple(sorted(names))
+        elif around.is_of_one and _is_of_presence(test):
+            listed = _listed_in(tree) if listed is None else listed
+            if names := kinds_in(ast.unparse(test)) - listed:
+                yield "needs", test, tuple(sorted(names))
 
 
 def _listed_in(holder: ast.AST) -> frozenset[str]:

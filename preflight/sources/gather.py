@@ -157,7 +157,7 @@ class Sources(Gather):
             starts = [paths[name] for name in one.sources.starts()]
             told = {"wanted": wanted, "returns": returns, "starts": starts}
             told |= {"holders": one.sources.holders(), "perhaps": one.sources.acts()}
-            told |= {"ways": [paths[name] for name in one.sources.followed()]}
+            told |= {"ways": one.sources.followed()}
             how = self.run.memory.how(NAMES.name, {"root": self.run.job.root, **told})
             if self._remembered(one, how):
                 self._complete(one)

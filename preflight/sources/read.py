@@ -83,7 +83,7 @@ def look_for_names(asked: Asked) -> Iterator[ComesTo | Mentions | Opens | Script
     )
     yield from importers(texts, asked.wire["perhaps"], asked.alive)
     yield from _come_to(asked.wire["starts"], asked.root, os.environ, asked.alive)
-    yield from ways(asked.wire["ways"], asked.root, asked.alive)
+    yield from ways(texts, asked.wire["ways"], asked.alive)
 
 
 def _come_to(
@@ -252,6 +252,6 @@ def _read_folder(
     own.take(importers(texts, own.acts(), lambda: None))
     paths = dict(zip(own.names, files, strict=True))
     own.take(_come_to((paths[one] for one in own.starts()), root, environment))
-    own.take(ways((paths[one] for one in own.followed()), root, lambda: None))
+    own.take(ways(texts, own.followed(), lambda: None))
     own.pipelines += pipelines_of(texts, own.holders(), root, lambda: None)
     return own.facts(one.unguarded for one in own.files.values())

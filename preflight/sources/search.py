@@ -44,6 +44,8 @@ _BY_NAME = re.compile(
     rb"import_module\(\s*[^\"'\s]|__import__\(|instantiate|_target_|entry_points|pydoc|get_obj_from_str"
 )
 
+_WORDS = re.compile(rb"\w+")
+
 _IMPORT = re.compile(rb"^[ \t]*(?:from|import)[ \t][^\n]*(?:\([^)]*\))?", re.MULTILINE)
 
 
@@ -261,13 +263,30 @@ def _imports(text: SearchedText) -> bytes:
         return b""
 
 
-def ways(scripts: Iterable[str], root: str, alive: Callable[[], None]) -> Iterator[ScriptImports]:
-    """Give the files to which each of some scripts leads by imports."""
-    for path in scripts:
-        way = on_the_way(path, root, alive)
-        if way.modules:
-            contents = (
-                "\n".join(one.parsed.lines).encode("utf-8", "replace") for one in way.modules
-            )
-            files = tuple(one.file for one in way.modules)
-            yield ScriptImports(files[0], files, not any(map(_BY_NAME.search, contents)))
+def ways(
+    texts: Sequence[SearchedText], scripts: Iterable[str], alive: Callable[[], None]
+) -> Iterator[ScriptImports]:
+    """Give the files to which each of some scripts may lead by imports, by their words alone.
+
+    No file is parsed for it: one is come to where what imports says its name.
+    """
+    starts = list(scripts)
+    if not starts:
+        return
+    words: dict[str, frozenset[bytes]] = {}
+    by_name: set[str] = set()
+    for one in texts:
+        alive()
+        with contextlib.suppress(OSError, UnparsableError):  # the look at itself has said so
+            content = one.content()
+            words[one.name] = frozenset(_WORDS.findall(b"\n".join(_IMPORT.findall(content))))
+            by_name |= {one.name} if _BY_NAME.search(content) else set()
+    stems = {name: stem_of(name).rpartition("/")[2].encode() for name in words}
+    for start in starts:
+        files, waiting = {start}, [start]
+        while waiting:
+            said = words.get(waiting.pop(), frozenset())
+            new = [name for name, stem in stems.items() if stem in said and name not in files]
+            files.update(new)
+            waiting += new
+        yield ScriptImports(start, tuple(sorted(files)), by_name.isdisjoint(files))
