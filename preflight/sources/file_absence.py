@@ -16,6 +16,10 @@ ASKS = frozenset({"exists", "isfile", "is_file", "lexists", "access"})
 ASIDE = re.compile(r"ck?pt|checkpoint|cache|out|save|config|resume|model|weight|log|meta|latent")
 """What is asked for is no part of a sample."""
 
+# How many files were found, where it is some, and where it is none, or not the one.
+_SOME = ((ast.Eq, 1), (ast.Gt, 0), (ast.GtE, 1), (ast.NotEq, 0))
+_NONE = ((ast.NotEq, 1), (ast.Lt, 1), (ast.LtE, 0), (ast.Eq, 0))
+
 _OPENS = frozenset({"open", "imread", "read_image", "decode_image", "decode_jpeg", "imdecode"})
 _MISSING = frozenset({"", "Exception", "BaseException", "OSError", "IOError", "FileNotFoundError"})
 _LISTED = frozenset({"listdir", "scandir", "iterdir", "glob", "iglob", "rglob"})
@@ -124,14 +128,14 @@ def needing(tree: ast.Module) -> Iterator[Found]:
     listed: frozenset[str] | None = None
     for node, around in _walk(tree):
         test = _must_be(node)
-        sides = _counted_sides(test) if test is not None else None
+        sides = _counted_sides(node, test) if test is not None else None
         if test is None:
             continue
         if sides is not None and around.function is not None:
             names = kinds_in(sides[0]) ^ kinds_in(sides[1])
             if names and (names := names & _listed_in(around.function)):
                 yield "counts", test, tuple(sorted(names))
-        elif around.is_of_one and _is_of_presence(test):
+        elif around.is_of_one and _is_of_presence(node, test):
             listed = _listed_in(tree) if listed is None else listed
             if names := kinds_in(ast.unparse(test)) - listed:
                 yield "needs", test, tuple(sorted(names))
@@ -142,33 +146,36 @@ def _listed_in(holder: ast.AST) -> frozenset[str]:
 
 
 def _must_be(node: ast.AST) -> ast.expr | None:
-    """Give a test at which a run stops, one way or the other."""
+    """Give a test at which a run stops."""
     if isinstance(node, ast.Assert):
         return node.test
     return node.test if isinstance(node, ast.If) and _has_raise(node.body) else None
 
 
-def _counted_sides(test: ast.expr) -> tuple[str, str] | None:
-    """Give what is counted on both sides of a comparison: `len(images) == len(masks)`."""
+def _counted_sides(node: ast.AST, test: ast.expr) -> tuple[str, str] | None:
+    """Give what has to be as many on both sides: `assert len(images) == len(masks)`."""
     if not isinstance(test, ast.Compare) or len(test.ops) != 1:
         return None
     sides = (test.left, *test.comparators)
-    if not isinstance(test.ops[0], (ast.Eq, ast.NotEq)) or not all(map(_is_len, sides)):
+    wanted = ast.Eq if isinstance(node, ast.Assert) else ast.NotEq
+    if not isinstance(test.ops[0], wanted) or not all(map(_is_len, sides)):
         return None
     return ast.unparse(sides[0]), ast.unparse(sides[1])
 
 
-def _is_of_presence(test: ast.expr) -> bool:
-    """Whether it asks for a file, or how many were found: `len(mask_files) == 1`."""
+def _is_of_presence(node: ast.AST, test: ast.expr) -> bool:
+    """Whether it stops where a file is not there, or none was found: `len(mask_files) == 1`."""
+    asserts = isinstance(node, ast.Assert)
+    negated = isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not)
     inner = test.operand if isinstance(test, ast.UnaryOp) else test
     if isinstance(inner, ast.Call):
-        return last_name(inner.func) in ASKS and not _WHOLE.search(ast.unparse(inner).lower())
-    return (
-        isinstance(inner, ast.Compare)
-        and _is_len(inner.left)
-        and isinstance(inner.comparators[0], ast.Constant)
-        and inner.comparators[0].value in (0, 1)
-    )
+        asks = last_name(inner.func) in ASKS and not _WHOLE.search(ast.unparse(inner).lower())
+        return asks and negated is not asserts
+    if not isinstance(inner, ast.Compare) or negated or not _is_len(inner.left):
+        return False
+    number, how = inner.comparators[0], type(inner.ops[0])
+    said = (how, number.value) if isinstance(number, ast.Constant) else None
+    return said in (_SOME if asserts else _NONE)
 
 
 def _is_len(node: ast.expr) -> bool:
