@@ -21,6 +21,7 @@ from preflight.epochs.facts import ArchivesRead
 from preflight.formats.suffixes.images import is_image
 from preflight.objects.where import defined
 from preflight.values.names import name_of
+from preflight.values.own_files import is_our_line, passes_on
 
 Read = defaultdict[str, set[str]]
 """By the path of an archive, the members that were read."""
@@ -39,10 +40,12 @@ def noting() -> Iterator[Read]:
     read: Read = defaultdict(set)
     of_tar, of_zip = tarfile.TarFile.extractfile, zipfile.ZipFile.open
 
+    @passes_on
     def extractfile(self: tarfile.TarFile, member: Any) -> Any:
         _note(read, self.name, getattr(member, "name", member))
         return of_tar(self, member)
 
+    @passes_on
     def open_member(self: zipfile.ZipFile, name: Any, *more: Any, **named: Any) -> Any:
         _note(read, self.filename, getattr(name, "filename", name))
         return of_zip(self, name, *more, **named)
@@ -61,24 +64,42 @@ def _note(read: Read, archive: object, member: object) -> None:
         read[os.path.abspath(archive)].add(member)
 
 
-def of_samples(dataset: Any, seconds: float, tell: Callable[..., None]) -> Read:
-    """Ask for each sample once; nothing is noted where that takes too long, or reads no archive."""
+def by_index(
+    dataset: Any, made: Mapping[str, set[str]], seconds: float, root: str, tell: Callable[..., None]
+) -> ArchivesRead | None:
+    """Ask for each sample once, and say what is read; None where that takes too long, too."""
     until = time.monotonic() + seconds
-    with noting() as read:
-        for index in range(len(dataset)):
-            dataset[index]
-            tell(beside=index)
-            if not read or time.monotonic() > until:
-                return defaultdict(set)
-    return read
+    try:
+        with noting() as read:
+            for index in range(len(dataset)):
+                dataset[index]
+                tell(beside=index)
+                if not read:
+                    break
+                if time.monotonic() > until:
+                    return None
+    except Exception as error:  # the user's code, which is not asked for this by the job
+        if is_our_line(error):
+            raise
+        return None
+    return archives_read(read, made, dataset, until - time.monotonic(), root)
 
 
 def archives_read(
-    read: Mapping[str, set[str]], dataset: object, seconds: float, root: str
+    read: Mapping[str, set[str]],
+    made: Mapping[str, set[str]],
+    dataset: object,
+    seconds: float,
+    root: str,
 ) -> ArchivesRead | None:
-    """Say what is read of the images in these archives; None: nobody knows, or there are none."""
+    """Say what is read of the images in archives; None: nobody knows, or there are none.
+
+    What is read while the data set is made may be a look at one of many: where nothing is read
+    later, it is told only where all of a suffix are read.
+    """
     until = time.monotonic() + seconds
-    archives = {path: one for path, one in read.items() if os.path.isfile(path)}
+    each = {path: read.get(path, set()) | made.get(path, set()) for path in (*read, *made)}
+    archives = {path: one for path, one in each.items() if os.path.isfile(path)}
     left: list[tuple[str, str]] = []
     images, suffixes = 0, Counter[str]()
     for path, members in archives.items() if len(archives) <= _MOST_ARCHIVES else ():
@@ -88,7 +109,7 @@ def archives_read(
             images += sum(map(is_image, folder))
             left += ((path, one) for one in _left_in(folder, members))
             suffixes.update(_suffix(one) for one in folder if one in members and is_image(one))
-    if not images:
+    if not images or not (read or left):
         return None
     those = list(dict.fromkeys(path for path, _ in left)) or list(archives)
     return ArchivesRead(

@@ -44,6 +44,20 @@ class Zipped(Dataset):
             return pixels(archive.read(self.members[index]))
 
 
+class Kept(Dataset):
+    """Reads all that it has when it is made."""
+
+    def __init__(self, path, take):
+        with zipfile.ZipFile(path) as archive:
+            self.images = [pixels(archive.read(one)) for one in archive.namelist() if take(one)]
+
+    def __len__(self):
+        return len(self.images)
+
+    def __getitem__(self, index):
+        return self.images[index]
+
+
 class Large(Stream):
     def __iter__(self):
         for one in super().__iter__():
@@ -106,3 +120,11 @@ def parts():
         DataLoader(Zipped("mixed.zip", first), batch_size=1),
         DataLoader(Stream("mixed.tar", image), batch_size=2),
     ]
+
+
+def kept():
+    return DataLoader(Kept("mixed.zip", jpg), batch_size=2)
+
+
+def kept_in_part():
+    return DataLoader(Kept("mixed.zip", first), batch_size=1)

@@ -15,6 +15,7 @@ from PIL import Image
 import preflight
 from preflight.epochs.archives_read import noting
 from preflight.finding import Finding, Severity
+from preflight.values.own_files import is_ours
 from tests.asking import by_loader
 
 JOBS = Path(__file__).with_name("reading_archives.py")
@@ -90,6 +91,14 @@ def test_images_of_an_archive_that_are_left_out_by_their_suffix_are_told(tmp_pat
 
 
 @pytest.mark.usefixtures("at_hand")
+@pytest.mark.parametrize(("name", "number"), [("kept", 1), ("kept_in_part", 0)])
+def test_what_is_read_while_a_data_set_is_made_counts(
+    tmp_path: Path, name: str, number: int
+) -> None:
+    assert sum(map(len, look(tmp_path, name).values())) == number
+
+
+@pytest.mark.usefixtures("at_hand")
 def test_parts_of_an_archive_that_are_meant_are_left_alone(tmp_path: Path) -> None:
     """Splits, small ones, masks, thumbnails, a preview, and suffixes in data sets of their own."""
     assert look(tmp_path, "meaning_it") == {}
@@ -119,3 +128,14 @@ def test_the_page_says_how_many_images_of_an_archive_are_read(tmp_path: Path) ->
     page = " ".join(str(report).split())
     assert "past the end; 10 of 16 images in mixed.zip and 1 more" in page
     assert [one for one in report.findings if one.check == "loader-end"] == []
+
+
+def test_an_error_of_the_job_is_not_taken_for_one_of_ours(tmp_path: Path) -> None:
+    pack(tmp_path / "a.zip", ["1.txt"])
+    pack(tmp_path / "a.tar", ["1.txt"])
+
+    with zipfile.ZipFile(tmp_path / "a.zip") as zipped, tarfile.open(tmp_path / "a.tar") as tar:
+        for read in (zipped.read, tar.extractfile):
+            with noting(), pytest.raises(KeyError) as raised:
+                read("2.txt")
+            assert not is_ours(raised.value, lambda file: file == __file__)
