@@ -51,7 +51,7 @@ def noting() -> Iterator[Read]:
         return of_zip(self, name, *more, **named)
 
     tarfile.TarFile.extractfile = extractfile  # type: ignore[method-assign]
-    zipfile.ZipFile.open = open_member  # type: ignore[assignment]
+    zipfile.ZipFile.open = open_member  # type: ignore[method-assign]
     try:
         yield read
     finally:

@@ -162,7 +162,7 @@ def _of_stream(
         with noting() as read:
             alone = run_alone(loader, given, until - time.monotonic(), tell, root)
     if alone is not None:
-        dataset, left = real_loader(loader).dataset, min(_DROPS, until - time.monotonic())
+        dataset, left = vars(real_loader(loader))["dataset"], min(_DROPS, until - time.monotonic())
         over = archives_read(read, made, dataset, left, root)
         tell(more={"left_behind": to_wire(alone.left_behind), "archives": to_wire(over)})
     noted = alone.noted if alone is not None and judges else None
