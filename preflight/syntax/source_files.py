@@ -28,7 +28,7 @@ _TESTS = frozenset({"test", "tests"})
 _MOST_IGNORED = 10_000
 
 
-class ArchivesRead(NamedTuple):
+class PassedOver(NamedTuple):
     """Sources that git ignores."""
 
     files: int
@@ -71,7 +71,7 @@ def python_files(folder: str, passed_over: list[os.DirEntry[str]] | None = None)
 
 def sources_among(
     passed_over: Iterable[os.DirEntry[str]], but: frozenset[str] = frozenset()
-) -> ArchivesRead:
+) -> PassedOver:
     """Count the sources among files and folders that git ignores, but for these paths."""
     counts: dict[str, int] = {}
     left = _MOST_IGNORED
@@ -90,7 +90,7 @@ def sources_among(
             inner = [one for one in entries if one.is_dir(follow_symlinks=False)]
             stack += [one.path for one in inner if _is_the_jobs(one)]
     ranked = sorted((one for one in counts if counts[one]), key=lambda one: (-counts[one], one))
-    return ArchivesRead(sum(counts.values()), tuple(ranked), is_all=left > 0)
+    return PassedOver(sum(counts.values()), tuple(ranked), is_all=left > 0)
 
 
 def _is_source(entry: os.DirEntry[str]) -> bool:
