@@ -26,7 +26,7 @@ _LISTED = frozenset({"listdir", "scandir", "iterdir", "glob", "iglob", "rglob"})
 
 _CAPTION = re.compile(rf"\.?(?:{'|'.join(sorted(PLAIN))}|json)")
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-_OF_ONE = re.compile(r"__getitem__$|_*(?:get|load|read|open|fetch)_?")
+_OF_ONE = re.compile(r"__getitem__$|_*(?:get|load|read|open|fetch|find)_?")
 _WHOLE = re.compile(r"dir|root|folder")
 
 Found = tuple[str, ast.expr, tuple[str, ...]]
@@ -44,6 +44,12 @@ class _Around(NamedTuple):
     is_of_one: bool = False
     """Whether what it does is for one sample: there, or in a function that loads one."""
 
+    is_sure: bool = True
+    """Whether no test decides whether it is come to there, and nothing catches what it raises."""
+
+    over: str = ""
+    """What the innermost `for` goes through."""
+
 
 def _walk(tree: ast.Module) -> Iterator[tuple[ast.AST, _Around]]:
     todo: list[tuple[ast.AST, _Around]] = [(tree, _Around())]
@@ -52,9 +58,13 @@ def _walk(tree: ast.Module) -> Iterator[tuple[ast.AST, _Around]]:
         yield node, around
         if isinstance(node, _FUNCTIONS):
             in_turn = around.in_turn or node.name == "__getitem__"
-            around = _Around(node, in_turn, in_turn or _OF_ONE.match(node.name) is not None)
+            of_one = in_turn or _OF_ONE.match(node.name) is not None
+            around = _Around(node, in_turn, of_one, around.is_sure)
         elif isinstance(node, (ast.For, ast.While)):
-            around = around._replace(in_turn=True, is_of_one=True)
+            over = ast.unparse(node.iter) if isinstance(node, ast.For) else ""
+            around = around._replace(in_turn=True, is_of_one=True, over=over)
+        elif isinstance(node, (ast.If, ast.Try)):
+            around = around._replace(is_sure=False)
         todo += ((one, around) for one in ast.iter_child_nodes(node))
 
 
@@ -127,7 +137,7 @@ def needing(tree: ast.Module) -> Iterator[Found]:
     """
     listed: frozenset[str] | None = None
     for node, around in _walk(tree):
-        test = _must_be(node)
+        test = _must_be(node) if around.is_sure else None
         sides = _counted_sides(node, test) if test is not None else None
         if test is None:
             continue
@@ -139,6 +149,8 @@ def needing(tree: ast.Module) -> Iterator[Found]:
             listed = _listed_in(tree) if listed is None else listed
             if names := kinds_in(ast.unparse(test)) - listed:
                 yield "needs", test, tuple(sorted(names))
+        elif names := _lacked(node, test, around):
+            yield "needs", test, tuple(sorted(names))
 
 
 def _listed_in(holder: ast.AST) -> frozenset[str]:
@@ -169,13 +181,28 @@ def _is_of_presence(node: ast.AST, test: ast.expr) -> bool:
     negated = isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not)
     inner = test.operand if isinstance(test, ast.UnaryOp) else test
     if isinstance(inner, ast.Call):
-        asks = last_name(inner.func) in ASKS and not _WHOLE.search(ast.unparse(inner).lower())
-        return asks and negated is not asserts
+        return last_name(inner.func) in ASKS and not _is_folder(inner) and negated is not asserts
     if not isinstance(inner, ast.Compare) or negated or not _is_len(inner.left):
         return False
     number, how = inner.comparators[0], type(inner.ops[0])
     said = (how, number.value) if isinstance(number, ast.Constant) else None
     return said in (_SOME if asserts else _NONE)
+
+
+def _is_folder(call: ast.Call) -> bool:
+    """Whether it is asked for a folder as a whole, by its name."""
+    own = call.func.value if isinstance(call.func, ast.Attribute) and not call.args else None
+    asked = own or next(iter(call.args), None)
+    return asked is not None and _WHOLE.search(last_name(asked).lower()) is not None
+
+
+def _lacked(node: ast.AST, test: ast.expr, around: _Around) -> frozenset[str]:
+    """Say of what kind one has to be in a list for each of other things: `stem not in masks`."""
+    wanted = ast.In if isinstance(node, ast.Assert) else ast.NotIn
+    if not isinstance(test, ast.Compare) or not isinstance(test.ops[0], wanted) or not around.over:
+        return frozenset()
+    of_others = kinds_in(f"{ast.unparse(test.left)} {around.over}")
+    return kinds_in(ast.unparse(test.comparators[0])) - of_others
 
 
 def _is_len(node: ast.expr) -> bool:

@@ -147,6 +147,23 @@ def test_what_stops_or_asks_for_something_else_goes_on_without_nothing(code: str
         ("def load(p):\n    if os.path.exists(mask_path):\n        raise E\n", []),
         ("def load(p):\n    assert not os.path.exists(mask_path)\n", []),
         ("def load(s):\n    assert os.path.isdir(mask_dir)\n    exists(mask_dir)\n", []),
+        ("def load(s):\n    assert mask_dir.exists()\n", []),
+        ("def load(p):\n    if s.masks:\n        assert os.path.exists(mask_path)\n", []),
+        ("def load(p):\n    try:\n        assert exists(mask_path)\n    except E: pass\n", []),
+        (
+            "for n in images:\n    assert os.path.isfile(os.path.join(s.mask_dir, n))\n",
+            [("needs", ("mask",))],
+        ),
+        (
+            (
+                "masks = {p.stem for p in mask_dir.glob('*.png')}\nfor p in images:\n"
+                "    if p.stem not in masks:\n        raise KeyError(p)\n"
+            ),
+            [("needs", ("mask",))],
+        ),
+        ("for p in masks:\n    if p.stem not in masks_done:\n        raise E\n", []),
+        ("for p in images:\n    if p.stem in masks:\n        raise E\n", []),
+        ("if kind not in masks:\n    raise E\n", []),
         ("def load(s):\n    assert mask.shape == image.shape\n", []),
         ("def forward(x):\n    assert len(images) == len(masks)\n", []),
         ("masks = listdir(mask_dir)\ndef load(i):\n    assert len(mask_file) == 1\n", []),
