@@ -39,9 +39,10 @@ _MOST_FILES = 100
 # Scripts of a folder that are followed.
 _MOST_SCRIPTS = 16
 
-# What imports by a name that is made while it runs, or by one of a config file.
+# What imports by a name that is made while it runs, or by one of a config file, or starts a script.
 _BY_NAME = re.compile(
-    rb"import_module\(\s*[^\"'\s]|__import__\(|instantiate|_target_|entry_points|pydoc|get_obj_from_str"
+    rb"import_module\(\s*[^\"'\s]|__import__\(|instantiate|_target_|entry_points|get_obj_from_str|"
+    rb"pydoc|pkgutil|runpy|subprocess|os\.system"
 )
 
 _WORDS = re.compile(rb"\w+")
