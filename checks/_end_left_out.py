@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
-from preflight.facts import Dropped, LeftBehind, WholePass
+from preflight.facts import ArchivesRead, Dropped, LeftBehind, WholePass
 from preflight.finding import Finding, Location, Severity
-from preflight.values.names import counted
+from preflight.values.names import counted, shown
 
 
 def left_out(
@@ -18,6 +18,8 @@ def left_out(
     """Tell what batches lack, and what the sampler does."""
     if facts.left_behind is not None:
         yield _left_behind(found, facts, evidence, facts.left_behind)
+    if facts.archives is not None and facts.archives.left:
+        yield _by_suffix(found, facts, evidence, facts.archives)
     if facts.dropped is not None:
         yield _by_collate(found, facts, place, evidence, facts.dropped)
     elif facts.takes is not None and _leaves_out(facts, facts.takes):
@@ -100,6 +102,27 @@ def _left_behind(
         fix=f"Behind the loop, shuffle {left.buffer} and yield what is in it.",
         evidence={**evidence, "left": left.number, "came": left.came},
         about=f"{facts.name} left behind",
+    )
+
+
+def _by_suffix(
+    found: Callable[..., Finding],
+    facts: WholePass,
+    evidence: Mapping[str, str | int | float],
+    over: ArchivesRead,
+) -> Finding:
+    more = f" and {counted(over.archives - 1, 'more archive')}" if over.archives > 1 else ""
+    suffixes, read = (" and ".join(map(shown, one)) for one in (over.suffixes, over.taken))
+    return found(
+        f"leaves out {over.left:,} of {counted(over.images, 'image')} in {shown(over.archive)}"
+        f"{more}: {shown(over.member)} and all others that are {suffixes}, beside {read}",
+        at=Location(file=over.at.file, line=over.at.line, name=facts.name),
+        severity=Severity.WARNING,
+        why=f"It reads every {read}, and no {suffixes}, of which nothing but the suffix is "
+        "different: these are in no batch, and nobody is told.",
+        fix=f"Have {over.dataset} take {suffixes} as well, or pack archives without them.",
+        evidence={**evidence, "left_out": over.left, "images": over.images},
+        about=f"{facts.name} by suffix",
     )
 
 

@@ -28,16 +28,30 @@ def of_side_folders(found: Found, facts: FolderFacts) -> Iterator[Finding]:
         if one.alone:
             names = first_of(one.alone_names, one.alone)
             said.append(f"has {counted(one.alone, 'file')} for no image of {images}: {names}")
-        by_order = "where both folders are listed and taken by the same index, all behind the first"
         yield found(
             "; ".join(said),
             at=Location(file=one.file),
-            severity=Severity.NOTE if one.are_labels else Severity.WARNING,
-            why="Detectors (YOLO) take an image without labels for one without objects."
-            if one.are_labels
-            else "A guess, by the names of the folders: a worker raises FileNotFoundError; or, "
-            f"{by_order} are beside another image's.",
+            severity=_severity(one),
+            why=_why(one),
             fix="Add what is missing, and leave out what belongs to none.",
             evidence={"pairs": one.pairs, "lacking": one.lacking, "alone": one.alone},
             about="beside",
         )
+
+
+def _severity(one: SideFolder) -> Severity:
+    if one.needed_by:
+        return Severity.ERROR
+    return Severity.NOTE if one.are_labels else Severity.WARNING
+
+
+def _why(one: SideFolder) -> str:
+    if one.needed_by:
+        return f"{one.needed_by} raises where one is not there: the run stops at the first."
+    if one.are_labels:
+        return "Detectors (YOLO) take an image without labels for one without objects."
+    by_order = "where both folders are listed and taken by the same index, all behind the first"
+    return (
+        "A guess, by the names of the folders: a worker raises FileNotFoundError; or, "
+        f"{by_order} are beside another image's."
+    )

@@ -3,14 +3,16 @@
 What it finds
     A cached tensor file (.pt, .pth, .npz, .npy, .safetensors, and .bin or .ckpt of torch) that is
     empty, cut short, something else than its name says (also a pointer that Git LFS has not
-    fetched), put together from two, or closed in the middle of an array; and every record whose
-    bytes no longer agree with their checksum. Files that carry no checksums are judged by their
-    structure, .safetensors and .npy also by whole pages of zeros in the midst of a row. Parts of
-    torch.distributed.checkpoint (.distcp) are looked at item by item; that one is not there, ends
-    too early, or is of another save, is told of .metadata. With --depth index the structure is all
-    that is looked at, and the pickles of torch. In a folder of checkpoints, those that have a newer
-    one beside them are warnings: no job that goes on takes them. So are `training_args.bin`, which
-    transformers reads nowhere, and arrays that are packed with gigabytes behind their end.
+    fetched), put together from two, or closed in the middle of an array; an .npz without an array
+    that nearly all files beside it hold, where these are five or more (a warning of masks and the
+    like); and every record whose bytes no longer agree with their checksum. Files that carry no
+    checksums are judged by their structure, .safetensors and .npy also by whole pages of zeros in
+    the midst of a row. Parts of torch.distributed.checkpoint (.distcp) are looked at item by item;
+    that one is not there, ends too early, or is of another save, is told of .metadata. With --depth
+    index the structure is all that is looked at, and the pickles of torch. In a folder of
+    checkpoints, those that have a newer one beside them are warnings: no job that goes on takes
+    them. So are `training_args.bin`, which transformers reads nowhere, and arrays that are packed
+    with gigabytes behind their end.
 
 Why it matters
     A job that is killed while it writes, or several ranks that write one file, leave it under its
@@ -80,6 +82,7 @@ _SAID = {
         "npz",
         "bomb",
     ): "numpy.load reads the array alone; what unpacks the file whole makes all of it.",
+    ("npz", "lacking"): "The code that reads it stops with a KeyError when it comes to this file.",
     ("npz", "trailing"): "numpy.load stops at it: File is not a zip file.",
     ("npy", "cut"): "numpy.load stops at it: it is no whole array.",
     ("npy", "pages"): "numpy.load compares no checksums: it reads it without a word.",
@@ -93,6 +96,8 @@ _WEIGHTS = (
     r"(?:(?:diffusion_|open_clip_)?(?:pytorch_)?model|adapter_model|consolidated)\b.*"
     r"\.(?:safetensors|bin|pth?)$|.*-\d{5}-of-\d{5}\."
 )
+# Arrays that only some samples have, with readers that ask for them.
+_OPTIONAL = re.compile(r"mask|flip|alpha|option|extra", re.IGNORECASE)
 # Kinds of damage that a reader may also pass over.
 _MAY_PASS = frozenset({"checksum", "storage", "structure"})
 _OPENED_BY = {"torch": "torch.load", "numpy": "numpy.load", "safetensors": "safetensors"}
@@ -114,7 +119,8 @@ def cache_damaged(facts: CacheFacts, _: Job) -> Iterator[Finding]:
     damage = facts.damage
     if damage is None:
         return
-    is_milder = facts.is_older or damage.kind == "bomb" or RECORD.search(facts.file)
+    may_lack = damage.kind == "lacking" and _OPTIONAL.search(damage.member or "")
+    is_milder = facts.is_older or damage.kind == "bomb" or may_lack or RECORD.search(facts.file)
     yield cache_damaged.found(
         damage.text,
         at=Location(file=facts.file),

@@ -138,7 +138,20 @@ def _refused(facts: CacheFacts) -> Finding:
     )
 
 
+# Types of numbers and of storages, of which each torch takes all that it has.
+_OF_TORCH = re.compile(
+    r"torch\.(?:\w+\.)*(?!Typed|Untyped)\w+Storage|torch\.[a-z]*(?:float|int|complex|bits)\d\w*"
+)
+
+
 def _fix(names: Sequence[str]) -> str:
+    lacking = [name for name in names if _OF_TORCH.fullmatch(name)]
+    if lacking:
+        return (
+            f"This torch has no {first_of(lacking, len(lacking))}, and cannot allow what it lacks: "
+            "load it with the version that wrote it, and save it in a type that both "
+            "have; or have it made again."
+        )
     if any(name.startswith("numpy") for name in names):
         return "Save tensors (torch.from_numpy) and plain numbers (x.item()) in place of numpy's."
     if any(name.startswith("collections.") for name in names):

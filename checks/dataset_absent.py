@@ -1,17 +1,20 @@
 """A list of a data set names images that are not there.
 
 What it finds
-    Lists (CSV, TSV, JSON, JSON Lines, texts with a name in each line) in a folder of images, above
-    it in the job's folder, or in a folder called `annotations`, `splits` or the like, of which a
-    column names images that are there, and others that are not. A name is there if an image is
-    whose path ends in it, so that it does not matter from where the job means it; of names without
-    an extension, half of all have to be there. Lists of addresses, of images of which none is here,
-    and of what is left out (`missing.txt`, `skipped.csv`) are passed over, and so are larger ones
-    than 16 MiB. `metadata.csv` and `metadata.jsonl` are read by sample-unpaired.
+    Lists (CSV, TSV, JSON, JSON Lines, texts with a name in each line; Parquet where pyarrow is
+    installed) in a folder of images, above it in the job's folder, or in a folder called
+    `annotations`, `splits` or the like, of which a column names images that are there, and others
+    that are not. A name is there if an image is whose path ends in it, so that it does not matter
+    from where the job means it; of names without an extension, half of all have to be there. Lists
+    of addresses, and of what is left out (`missing.txt`, `skipped.csv`) are passed over, and so are
+    larger ones than 16 MiB. Of a list of which less than a tenth is there, a warning says so where
+    a source of the job writes out its name, and the job runs on this machine: it may be one of
+    before the images were moved. `metadata.csv` and `metadata.jsonl` are read by sample-unpaired.
 
     An error where a source writes out the list's name; else a warning, as a guess, and a note where
-    more are gone than there. A warning, too, where a source asks whether a file is there before it
-    reads it; a note where another column sets those rows apart (`split = test`).
+    more are gone than there. A warning, too, where a source goes on without a file that is not
+    there, and either names the list, or is imported by what is started; a note where another column
+    sets those rows apart (`split = test`).
 
 Why it matters
     A data set that is made of the list raises FileNotFoundError in a worker, in the middle of an
@@ -54,7 +57,9 @@ def dataset_absent(facts: FileList, _job: Job) -> Iterator[Finding]:
         at=Location(file=facts.file),
         severity=_severity(facts),
         why=_why(facts),
-        fix="Copy what is missing, or take its lines out of the list.",
+        fix="Copy what is missing, or take its lines out of the list."
+        if not column.others
+        else "Write the list anew for where the images are now, or copy them to where it has them.",
         evidence={"missing": column.missing, "of": column.names},
         about=column.name or None,
     )
@@ -62,6 +67,8 @@ def dataset_absent(facts: FileList, _job: Job) -> Iterator[Finding]:
 
 def _severity(facts: FileList) -> Severity:
     column = facts.column
+    if column.others:
+        return Severity.WARNING
     if column.apart or (not facts.read_by and column.missing > _MANY * column.names):
         return Severity.NOTE
     if not facts.read_by or facts.asked_by or column.stems:
@@ -70,8 +77,14 @@ def _severity(facts: FileList) -> Severity:
 
 
 def _why(facts: FileList) -> str:
+    if facts.column.others:
+        here = f"; {shown(facts.column.here)} is here" if facts.column.here else ""
+        return (
+            f"{facts.read_by} names the list: unless the job puts another folder before these (a "
+            f"guess), it stops at the first{here}."
+        )
     if facts.asked_by:
-        return f"{facts.asked_by} asks whether a file is there: they may be left out, all the same."
+        return f"{facts.asked_by} goes on where a file is not there: they may be left out there."
     named = f"{facts.read_by} names the list" if facts.read_by else "Where the job reads the list"
     joint = ": " if facts.read_by else ", "
     return f"{named}{joint}a worker raises FileNotFoundError at the first that it comes to."

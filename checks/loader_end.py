@@ -11,8 +11,9 @@ What it finds
     once from each worker, or from two of them, or from none, held against an epoch of it without
     workers; samples that are left out of batches (of 512 from all over an epoch, also those without
     which a collate function of the job's own makes the same batch), or that are still in a stream's
-    own shuffle buffer when it ends; and those that a sampler of the job's own never takes, in two
-    epochs, while it takes others again.
+    own shuffle buffer when it ends; images of one suffix (`.png`, `.JPG`) in archives that a data
+    set reads by `tarfile` or `zipfile`, of which it reads all others; and samples that a sampler of
+    the job's own never takes, in two epochs, while it takes others again.
 
 Why it matters
     A loop over an empty loader ends at once, without an error: the average of its losses is a

@@ -30,7 +30,7 @@ from preflight.datasets.facts import (
     Opened,
     Uncaptioned,
 )
-from preflight.epochs.facts import Changing, Dropped, LeftBehind, SameOrder
+from preflight.epochs.facts import ArchivesRead, Changing, Dropped, LeftBehind, SameOrder
 from preflight.file_access.facts import Damage
 from preflight.findings.check import Facts
 from preflight.flow.facts import Flow, Lost, Passed, Swallowed
@@ -95,6 +95,7 @@ __all__ = [
     "AliasedState",
     "Alike",
     "Among",
+    "ArchivesRead",
     "Arrived",
     "Burst",
     "BusyWait",

@@ -7,7 +7,7 @@ from preflight.batches.pass_facts import Further, RandomDraws, WholePass
 from preflight.flow.facts import Flow
 from preflight.kinds.kind import Kind
 from preflight.targets.targets import Built, Loader, Script
-from preflight.values.names import counted
+from preflight.values.names import counted, shown
 
 
 def _drawn(found: list[FirstBatches]) -> str | None:
@@ -22,6 +22,30 @@ def _drawn(found: list[FirstBatches]) -> str | None:
     return samples + counted(number, "batch", "batches") + how
 
 
+def _of_archives(found: list[WholePass]) -> str | None:
+    """Say what is read of the images in archives that data sets open by their own code."""
+    those = [one.archives for one in found if one.archives is not None]
+    if not those:
+        return None
+    images, read = sum(one.images for one in those), sum(one.read for one in those)
+    more = sum(one.archives for one in those) - 1
+    where = f"{shown(those[0].archive)}{f' and {more:,} more' if more else ''}"
+    share = f"{read:,} of {counted(images, 'image')}" if read < images else counted(images, "image")
+    return f"{share} in {where}"
+
+
+def _taken_out(found: list[Flow]) -> str | None:
+    """Say what functions take out that choose among samples; whether it is meant nobody knows."""
+    chosen = max(
+        (one for flow in found if flow.ended == "over" for one in flow.chosen),
+        key=lambda one: one.out,
+        default=None,
+    )
+    if chosen is None:
+        return None
+    return f"{shown(chosen.call)} takes out {chosen.out:,} of {counted(chosen.came, 'sample')}"
+
+
 FIRST = Kind(
     name="first-batches",
     noun="loader",
@@ -34,7 +58,7 @@ FIRST = Kind(
         RandomDraws: "loader to draw one sample of",
         Flow: "pipeline to count in",
     },
-    sums_up={FirstBatches: _drawn},
+    sums_up={FirstBatches: _drawn, WholePass: _of_archives, Flow: _taken_out},
     made_of=(Built,),
     led_to_by=(Loader, Built, Script),
     answers=(Drawn, Further, CountedInScript),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from preflight.batches.facts import Form, Standing
-from preflight.epochs.facts import Changing, Dropped, LeftBehind, SameOrder
+from preflight.epochs.facts import ArchivesRead, Changing, Dropped, LeftBehind, SameOrder
 from preflight.findings.finding import Location
 from preflight.flow.facts import Flow
 from preflight.objects.facts import Definition
@@ -108,6 +108,9 @@ class WholePass:
 
     dropped: Dropped | None = None
     """What its collate function is given and does not give."""
+
+    archives: ArchivesRead | None = None
+    """What its data set reads of archives by its own code."""
 
     error: str = ""
     """What was raised, with the exception's type; what was said of a process that ended."""

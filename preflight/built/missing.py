@@ -93,7 +93,7 @@ def _fix(lack: Lack, built: Built, job: Job) -> str:
         by = (
             "" if job.python is not None else ", or name the interpreter of the job by --python EXE"
         )
-        return f"Install {_installable(lack.name)}, as the job has it, for {lack.python}{by}."
+        return f"Install {installable(lack.name)}, as the job has it, for {lack.python}{by}."
     if lack.kind == "variable":
         return f"Set {lack.name} here as it is where the job starts."
     if lack.kind == "file":
@@ -133,6 +133,7 @@ def on_the_cpu(lack: Lack, spec: str, kind: str | None = None) -> str:
     )
 
 
-def _installable(name: str) -> str:
+def installable(name: str) -> str:
+    """Say what is to be installed where a module is not here."""
     top = name.partition(".")[0]
     return _DISTRIBUTIONS.get(top, top) if top.isidentifier() else "what it asks for"

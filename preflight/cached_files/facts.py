@@ -54,6 +54,12 @@ class CachePiece(NamedTuple):
     broken: tuple[str, ...] = ()
     """Why each could not be read that is `BROKEN`, in their order."""
 
+    arrays: str = ""
+    """A letter for each, from `0` on: which of `sets` an archive of numpy holds; `.` of others."""
+
+    sets: tuple[tuple[str, ...], ...] = ()
+    """Names of arrays."""
+
 
 # The formats in which a file may be whole.
 _FORMATS = (

@@ -39,6 +39,9 @@ _FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 # Windows tells less of an open file than of one by its name.
 _SAME = os.name == "posix"
 
+# Sets of names of arrays that are told apart.
+_MOST_SETS = 70
+
 # Seconds after which what was seen is told, where files are large or far away.
 _SOON = 0.02
 
@@ -66,9 +69,14 @@ class _Seen:
     stamps: array[int] = field(default_factory=lambda: array("q"))
     odd: list[CacheFacts] = field(default_factory=list)
     broken: list[str] = field(default_factory=list)
+    sets: dict[tuple[str, ...], str] = field(default_factory=dict)
+    arrays: list[str] = field(default_factory=list)
 
-    def note(self, letter: str, mark: Mark) -> None:
+    def note(self, letter: str, mark: Mark, arrays: tuple[str, ...] = ()) -> None:
         self.letters.append(letter)
+        if arrays and len(self.sets) < _MOST_SETS:
+            self.sets.setdefault(arrays, chr(ord("0") + len(self.sets)))
+        self.arrays.append(self.sets.get(arrays, "."))
         try:
             self.stamps.extend(mark)
         except OverflowError:  # some file systems number their files beyond 63 bits
@@ -81,6 +89,8 @@ class _Seen:
             stamps=b64encode(self.stamps).decode(),
             odd=tuple(self.odd),
             broken=tuple(self.broken),
+            arrays="".join(self.arrays) if self.sets else "",
+            sets=tuple(self.sets),
         )
 
 
@@ -105,10 +115,11 @@ def _read(asked: Asked, path: str, seen: _Seen) -> None:
     if before != after or before[1] > time.time_ns() - YOUNG or is_plan(path):
         before = unsure(before)
     if held.flaw is None and not held.globals and held.unread is None and not held.behind:
-        seen.note(TYPED.get(held.dtype) or LETTERS[held.format, held.verified], before)
+        letter = TYPED.get(held.dtype) or LETTERS[held.format, held.verified]
+        seen.note(letter, before, held.arrays)
     else:
         seen.odd.append(_facts_of(path, name_of(path, asked.root), before[0], held))
-        seen.note(ODD, before)
+        seen.note(ODD, before, held.arrays if held.flaw is None else ())
 
 
 def read_cache(

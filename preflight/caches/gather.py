@@ -206,7 +206,8 @@ class Caches(Gather):
         """Give the files that are held against each other, once all of them were seen."""
         places, wrong = compared(one.table)
         foreign, misfits = strangers(one.table)
-        wrong |= misfits
+        lacking = {} if self.run.job.look.deep else one.table.arrays.lacking(one.table.names)
+        wrong = lacking | wrong | misfits  # cache-content tells what is lacking, with --deep
         if left := [place for place in foreign if place not in misfits]:
             what = f"none of torch's by {'its' if len(left) == 1 else 'their'} first bytes"
             names = first_of([self._name(one, place) for place in left[:3]], len(left))

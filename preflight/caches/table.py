@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from preflight.cached_files.facts import BROKEN, LETTERS, ODD, TYPED, CacheFacts, CachePiece
+from preflight.caches.array_names import ArrayNames
 from preflight.values.stamps import FIELDS, YOUNG
 from preflight.values.wire import from_wire, to_brief
 
@@ -44,7 +45,10 @@ class CacheTable:
     odd: dict[int, CacheFacts] = field(default_factory=dict)
     """By their places, files of which there is something to say."""
 
+    arrays: ArrayNames = field(init=False)
+
     def __post_init__(self) -> None:
+        self.arrays = ArrayNames.of(len(self.names))
         self.seen = bytearray(_UNSEEN.encode() * len(self.names))
         self.stamps = array("q", bytes(8 * FIELDS * len(self.names)))
 
@@ -52,6 +56,7 @@ class CacheTable:
         """Note what was seen of the files in these places."""
         stamps = array("q")
         stamps.frombytes(b64decode(piece.stamps))
+        self.arrays.put(places, piece)
         if isinstance(places, range) and places.step == 1:
             self.seen[places.start : places.stop] = piece.seen.encode()
             self.stamps[FIELDS * places.start : FIELDS * places.stop] = stamps
@@ -69,6 +74,7 @@ class CacheTable:
         """Take it that a file was not looked at."""
         self.seen[place] = ord(_UNSEEN)
         self.odd.pop(place, None)
+        self.arrays.forget(place)
 
     def unseen(self) -> Sequence[int]:
         """Give the places of the files that were not looked at."""
@@ -111,6 +117,7 @@ class CacheTable:
             "seen": self.seen.decode(),
             "stamps": b64encode(self.stamps).decode(),
             "odd": {str(place): {**one, "file": ""} for place, one in odd.items()},
+            "arrays": self.arrays.to_plain() if self.arrays.sets else {},
         }
         return json.dumps(plain)
 
@@ -121,7 +128,9 @@ class CacheTable:
         if same:
             self.seen, self.stamps = bytearray(said["seen"].encode()), stamps
             self.odd = {place: from_wire(CacheFacts, one) for place, one in odd.items()}
+            self.arrays.take(said.get("arrays", {}), None)
             return
+        moved: dict[int, int] = {}
         before, seen = array("q"), said["seen"]
         before.frombytes(b64decode(said["stamps"]))
         places = {name: at for at, name in enumerate(said["names"].split(_BETWEEN))}
@@ -133,9 +142,11 @@ class CacheTable:
             mark = _stamp_at(stamps, place)
             if mark == _stamp_at(before, at) and mark[1] <= newest:
                 self.seen[place] = ord(seen[at])
+                moved[place] = at
                 self.stamps[FIELDS * place : FIELDS * (place + 1)] = mark
                 if seen[at] == ODD:
                     self.odd[place] = from_wire(CacheFacts, odd[at])
+        self.arrays.take(said.get("arrays", {}), moved)
 
 
 def _stamp_at(stamps: array[int], place: int) -> array[int]:

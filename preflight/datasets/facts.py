@@ -215,6 +215,12 @@ class NamedColumn(NamedTuple):
     apart: str = ""
     """What sets all of their rows apart from the others: `split = test`."""
 
+    others: bool = False
+    """Whether so few are there that it may name images of another place."""
+
+    here: str = ""
+    """Where, then, an image lies that is called like one of them."""
+
 
 class NamesSeen(NamedTuple):
     """A list, with its columns that name images which are there, or some of which are."""
@@ -233,7 +239,7 @@ class FileList:
     """The line of a source that names the list: `train.py:9`."""
 
     asked_by: str = ""
-    """The line of a source that asks whether a file is there before it reads it."""
+    """The line of a source that goes on where a file is not there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

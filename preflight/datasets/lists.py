@@ -44,7 +44,11 @@ class Lists(Gather):
         self._named: dict[str, str] = {}
         """By a list's name, the first line of a source that names it."""
 
-        self._asks = ""
+        self._goes_on: dict[str, str] = {}
+        """By source, the first line that goes on where a file is not there."""
+
+        self._skips = ""
+        """The first such line that is not about captions."""
 
     def needs(self, target: Target) -> bool:
         """Whether it is a folder of images, or a source that may name a list."""
@@ -59,7 +63,7 @@ class Lists(Gather):
         if paths:
             yield Question(
                 kind=LIST_NAMES,
-                wire={"paths": paths, "folders": tops},
+                wire={"paths": paths, "folders": tops, "others": not self.run.job.launch.elsewhere},
                 target=folders[0],
                 at=folders[0].place(self.run.job.root),
                 gives=(FileList,),
@@ -77,23 +81,26 @@ class Lists(Gather):
         # Types of what sources tell stand above some rooms, and are asked for by their fields here.
         for one in getattr(facts, "uses", ()) if isinstance(target, Source) else ():
             line = f"{one.at.file}:{one.at.line}"
-            self._asks = self._asks or (line if one.how == "asks" else "")
-            for name in one.names:
+            if one.how in ("asks", "skips"):
+                self._goes_on.setdefault(one.at.file or "", line)
+                self._skips = self._skips or (line if one.how == "skips" else "")
+            for name in one.names if one.how == "table" else ():
                 self._named.setdefault(name, line)
 
     def finish(self) -> Iterator[Look]:
         """Give each column that names images of these folders."""
         for target, seen in self._seen:
             read_by = self._named.get(os.path.basename(seen.file), "")
-            for column in seen.columns:
-                facts = FileList(
-                    file=seen.file, column=column, read_by=read_by, asked_by=self._asks
-                )
+            asked_by = self._goes_on.get(read_by.rpartition(":")[0], self._skips)
+            own = [one for one in seen.columns if not one.others]
+            for column in own or (seen.columns[:1] if read_by else ()):
+                facts = FileList(file=seen.file, column=column, read_by=read_by, asked_by=asked_by)
                 yield Looked(facts=facts, target=target)
 
     def remarks(self) -> Iterator[str]:
         """Say how far lists were looked at, which are told as not read."""
-        names = [seen.file for _, seen in self._seen]
+        held = (seen.file for _, seen in self._seen if not all(one.others for one in seen.columns))
+        names = list(held)
         if names:
             were = "was" if len(names) == 1 else "were"
             said = f"{first_of(names, len(names))} {were} held against the images that are there"

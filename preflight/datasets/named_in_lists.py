@@ -1,4 +1,4 @@
-"""Reads lists of images (CSV, JSON, JSON Lines, texts), and looks for what they name.
+"""Reads lists of images (CSV, JSON, JSON Lines, texts, Parquet), and looks for what they name.
 
 Where such names begin is not known: one is there if an image is that its path ends in.
 """
@@ -19,7 +19,7 @@ from preflight.kinds.asked import Asked
 from preflight.targets.folders import walk
 from preflight.values.names import name_of
 
-SUFFIXES = (".csv", ".tsv", ".jsonl", ".json", ".txt", ".lst")
+SUFFIXES = (".csv", ".tsv", ".jsonl", ".json", ".txt", ".lst", ".parquet")
 
 MOST_BYTES = 16 << 20
 """Of a larger list, nothing is known."""
@@ -49,7 +49,7 @@ def look(asked: Asked) -> Iterator[NamesSeen]:
     for path in asked.wire["paths"] if there.count <= _MOST_IMAGES else ():
         asked.alive(name_of(path, asked.root))
         rows = list(_rows_of(path))
-        columns = tuple(_columns(rows, os.path.dirname(path), there))
+        columns = tuple(_columns(rows, os.path.dirname(path), there, asked.wire.get("others")))
         if columns:
             yield NamesSeen(name_of(path, asked.root), columns)
 
@@ -85,6 +85,12 @@ class _Images:
         """Whether an image has this name, but for its extension."""
         return name.rpartition("/")[2] in self._stems
 
+    def found(self, name: str) -> str:
+        """Say where an image of this name is, in whatever folder; empty: nowhere."""
+        base = name.replace("\\", "/").rpartition("/")[2]
+        places = self._places.get(base, ())
+        return name_of(os.path.join(places[0], base), self.root) if places else ""
+
     def lie(self, name: str, folder: str) -> bool:
         """Whether a file is there by this name, from wherever it may be meant."""
         bases = (folder, os.path.dirname(folder), self.root, *self.tops)
@@ -94,7 +100,10 @@ class _Images:
 # --- columns --------------------------------------------------------------------------------------
 
 
-def _columns(rows: Sequence[Row], folder: str, there: _Images) -> Iterator[NamedColumn]:
+def _columns(
+    rows: Sequence[Row], folder: str, there: _Images, others: object
+) -> Iterator[NamedColumn]:
+    """Give columns that name images; where `others` is true, also such of which few are there."""
     keys = list(dict.fromkeys(key for row in rows[:100] for key in row))
     paths = [key for key in keys if _share(rows, key, is_image) >= _MOSTLY]
     for key in paths or keys:
@@ -106,9 +115,12 @@ def _columns(rows: Sequence[Row], folder: str, there: _Images) -> Iterator[Named
             continue
         held = there.hold_stem if is_stem else there.hold
         gone = {one for one in names if not held(one)}
-        if len(names) - len(gone) < max(2, (0.5 if is_stem else _THERE) * len(names)):
+        is_other = len(names) - len(gone) < max(2, (0.5 if is_stem else _THERE) * len(names))
+        if is_other and (is_stem or not others):
             continue  # a list of other images
         gone = {one for one in gone if is_stem or not there.lie(one, folder)}
+        if is_other and len(names) - len(gone) >= _THERE * len(names):
+            continue  # they lie where nobody has looked for images
         yield NamedColumn(
             name=key[:_LONGEST],
             names=len(names),
@@ -116,6 +128,8 @@ def _columns(rows: Sequence[Row], folder: str, there: _Images) -> Iterator[Named
             stems=is_stem,
             first=tuple(one[:_LONGEST] for one in names if one in gone)[:_NAMED],
             apart=_apart(rows, key, gone),
+            others=is_other,
+            here=next(filter(None, map(there.found, names)), "") if is_other else "",
         )
 
 
@@ -140,6 +154,9 @@ def _apart(rows: Sequence[Row], key: str, gone: set[str]) -> str:
 def _rows_of(path: str) -> Iterator[Row]:
     """Give the rows of a list, as far as it is one."""
     try:
+        if path.endswith(".parquet"):
+            yield from _of_parquet(path)
+            return
         with open(path, encoding="utf-8-sig", newline="") as file:
             if path.endswith(".json"):
                 yield from _of_json(json.load(file))
@@ -150,7 +167,7 @@ def _rows_of(path: str) -> Iterator[Row]:
             else:
                 lines = [line.strip() for line in file]
                 yield from ({"": _first(line)} for line in lines if line)
-    except (OSError, ValueError, RecursionError, MemoryError, csv.Error):
+    except (OSError, ValueError, NotImplementedError, RecursionError, MemoryError, csv.Error):
         return  # nobody has said that it is a list
 
 
@@ -170,6 +187,22 @@ def _of_table(lines: Sequence[str]) -> Iterator[Row]:
         names = [str(place) for place in range(len(names))]
     for row in rows:
         yield {name: value.strip() for name, value in zip(names, row, strict=False)}
+
+
+def _of_parquet(path: str) -> Iterator[Row]:
+    """Give the columns of texts, where pyarrow is there to read them."""
+    try:
+        import pyarrow.parquet
+    except ImportError:
+        return  # it is told as not read
+    with pyarrow.parquet.ParquetFile(path) as file:
+        texts = [
+            one.name for one in file.schema_arrow if str(one.type) in ("string", "large_string")
+        ]
+        if texts and file.metadata.num_rows <= _MOST_ROWS:
+            for part in file.iter_batches(columns=texts):
+                rows = part.to_pylist()
+                yield from ({name: text or "" for name, text in row.items()} for row in rows)
 
 
 def _of_json(value: Any) -> Iterator[Row]:

@@ -58,3 +58,35 @@ class Dropped(NamedTuple):
 
     sample: str = ""
     """The index of one."""
+
+
+class ArchivesRead(NamedTuple):
+    """What a data set reads of the images in archives that its own code opens."""
+
+    dataset: str
+    """Its class."""
+
+    at: Definition = Definition()
+    archive: str = ""
+    """The first of them; of those that hold an image that is left out, where there are any."""
+
+    archives: int = 0
+    """How many there are of these."""
+
+    images: int = 0
+    """In all that it opens."""
+
+    read: int = 0
+    """Of these."""
+
+    left: int = 0
+    """How many are not read of which only the suffix is another."""
+
+    member: str = ""
+    """The first of those."""
+
+    suffixes: tuple[str, ...] = ()
+    """Theirs."""
+
+    taken: tuple[str, ...] = ()
+    """Those of the images that are read, the commonest first."""

@@ -79,6 +79,14 @@ class Lost(NamedTuple):
     """Whether whole batches were lost."""
 
 
+class Chosen(NamedTuple):
+    """Samples that a stage takes out which chooses among them."""
+
+    call: str
+    out: int
+    came: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Flow:
     """What went through a loader's pipeline, as far as it was run."""
@@ -140,6 +148,16 @@ class Flow:
         return max(0, through - behind)
 
     @property
+    def chosen(self) -> Iterator[Chosen]:
+        """What stages take out that choose among samples (`select`), but for errors."""
+        for before, one in zip(self.stages, self.stages[1:], strict=False):
+            alike = before.pipeline == one.pipeline and before.unit == one.unit == "sample"
+            if alike and one.call.startswith(_CHOOSE):
+                out = before.gave - one.gave - sum(each.times for each in one.swallowed)
+                if out > 0:
+                    yield Chosen(one.call, out, before.gave)
+
+    @property
     def losses(self) -> tuple[Lost, ...]:
         """What was lost by errors that were swallowed, the most first."""
         found = [one for number in range(len(self.stages)) for one in _lost(self.stages, number)]
@@ -155,6 +173,8 @@ class Flow:
 
 READERS = (".tarfile_samples", ".tarfile_to_samples")
 """Stages that open shards, expand them and group what is in them."""
+
+_CHOOSE = (".select(", ".rsample(")
 
 # Nothing stands before these.
 _ALONE = ("stream", "asked")

@@ -8,7 +8,7 @@ from functools import partial
 from typing import NamedTuple
 
 from preflight.formats.arrays import npy, safetensors
-from preflight.formats.arrays.npz import Arrays
+from preflight.formats.arrays.npz import Arrays, names_of
 from preflight.formats.by_name import (
     IS_CALLED,
     MAY_HOLD,
@@ -70,6 +70,9 @@ class StoredFile(NamedTuple):
 
     behind: int = 0
     """Bytes behind a numpy array that are no further one."""
+
+    arrays: tuple[str, ...] = ()
+    """The names of the arrays of an archive of numpy, where there are a few."""
 
 
 def look(read: Read, size: int, suffix: str) -> StoredFile:
@@ -147,7 +150,8 @@ def _look_at_zip(read: Read, size: int, head: bytes, suffix: str) -> StoredFile:
         arrays = Arrays()
         contents = archive.read_records(read, parts, lambda _: False, arrays.look, may_lack=False)
         left = archive.told_unread(parts, contents.unread)
-        return StoredFile(kind, arrays.bomb, contents.verified, arrays.names, left)
+        held = StoredFile(kind, arrays.bomb, contents.verified, arrays.names, left)
+        return held._replace(arrays=names_of(parts) if kind == "npz" else ())
     except DamagedError as error:
         flaw = error.flaw
         least = torchfile.least_size(read, size) if flaw.kind == "cut" else None

@@ -18,6 +18,7 @@ from preflight.images.facts import FolderFacts, Picture, Pictures
 from preflight.images.folder import folder_facts, list_folder
 from preflight.images.images_so_far import Directory, Images, ReadPart, captions_of, sampled
 from preflight.images.kind import CAPTIONS, IMAGE, TABLE
+from preflight.images.needed_beside import NeededBeside
 from preflight.images.undecoded import not_decoded, not_seen
 from preflight.kinds.gather import Gather, Run, unreadable
 from preflight.kinds.kind import Kind
@@ -51,6 +52,7 @@ class Folders(Gather):
         self._captions = CaptionReading(run, self)
         self._held: list[tuple[Images, FolderFacts, float | None]] = []  # until sources are read
         self._uses: dict[str, str] = {}
+        self._needed = NeededBeside()
         self._how = self._memory.how(IMAGE.name, {})
         self._seconds_each = IMAGE.seconds({}, run.job.root, run.job.look.depth)
 
@@ -89,12 +91,9 @@ class Folders(Gather):
         """How long processes are likely to look at the images, their captions and tables."""
         captions = CAPTIONS.seconds({"names": range(sum(map(captions_of, self._folders)))}, "", "")
         paths = (path for one in self._folders for path in one.listing.tables)
-        tables = sum(self._seconds_of(path) for path in paths)
+        tables = sum(_seconds_of(path, self.run.job.root) for path in paths)
         images = sum(one.images for one in self._folders) * self._seconds_each
         return captions + tables + images
-
-    def _seconds_of(self, table: str) -> float:
-        return TABLE.seconds({"path": table}, self.run.job.root, "")
 
     def some_paths(self, most: int) -> Iterator[str]:
         """Give the paths of some images; none where an earlier run has seen most of them."""
@@ -127,7 +126,7 @@ class Folders(Gather):
                 gives=(FolderFacts,),
                 gather=self,
                 whole=(one, None),
-                seconds=self._seconds_of(path),
+                seconds=_seconds_of(path, self.run.job.root),
                 size=stamp_of(path)[0],
             )
 
@@ -147,13 +146,13 @@ class Folders(Gather):
         for path, contents in there.items():
             if path in known:
                 self._take(one, contents, known[path])
-                self.run.passed(contents.images)
                 continue
             found = names_in(path)
             mark = mark_of(path, found) if self._memory.ledger.usable else None
             yield Directory(contents=contents, left=len(found), mark=mark), found
 
     def _take(self, one: Images, contents: FolderContents, seen: Remembered) -> None:
+        self.run.passed(contents.images)
         one.looked_at += contents.images
         self._memory.count(IMAGE.noun, contents.images, seen.read_at, of=contents.images)
         one.remember(seen.read_at)
@@ -196,14 +195,13 @@ class Folders(Gather):
         """Take in what was seen of a file."""
         one, directory = question.whole
         one.left -= 1
+        one.read |= directory is not None
         if isinstance(directory, ReadPart):
-            one.read = True
             self._captions.keep(one, directory, [facts_of(plain) for plain in told])
         elif directory is None:
             one.captioned += map(facts_of, told)
         else:
             path = question.wire["path"]
-            one.read = True
             noted = self._memory.keep(self._how, path, told)
             self._see(one, directory, os.path.basename(path), told, noted=noted)
         self._complete(one)
@@ -255,8 +253,7 @@ class Folders(Gather):
         one.left -= 1
         if question.kind is TABLE:
             one.unread_tables.append(self.file_of(question))
-        else:
-            one.read = True
+        one.read |= question.kind is not TABLE
         if isinstance(directory, Directory):
             directory.noted = False
         self._complete(one)
@@ -266,15 +263,12 @@ class Folders(Gather):
             return
         found = folder_facts(one.listing, one.damages, one.captioned)
         pictures = one.pictures.told()
-        found = replace(
-            found,
-            images=one.looked_at,
-            pictures=pictures,
-            unread_tables=(*found.unread_tables, *one.unread_tables),
-            captions=one.captions.told(),
-        )
+        unread = (*found.unread_tables, *one.unread_tables)
+        captions = one.captions.told()
+        found = replace(found, images=one.looked_at, pictures=pictures, captions=captions)
+        found = replace(found, unread_tables=unread)
         read_at = None if one.read else one.oldest
-        if found.left_behind or found.pairing.unpaired or found.pairing.few:
+        if found.left_behind or found.pairing.unpaired or found.pairing.few or found.beside:
             self._held.append((one, found, read_at))
         else:
             self.come.append(Looked(facts=found, target=one.target, read_at=read_at))
@@ -288,12 +282,18 @@ class Folders(Gather):
     def hear(self, target: Target, facts: object) -> None:
         """Take in what sources do with the names of files."""
         for one in getattr(facts, "uses", ()) if isinstance(target, Source) else ():
-            self._uses.setdefault(one.how, f"{one.at.file}:{one.at.line}")
+            self._uses.setdefault(one.how, line := f"{one.at.file}:{one.at.line}")
+            self._needed.hear(one, line)
 
     def finish(self) -> Iterator[Look]:
         """Give what waited for sources."""
         lists, asks, spares = (self._uses.get(how, "") for how in ("lists", "asks", "spares"))
         for one, found, read_at in self._held:
             left = 0 if spares and not lists else found.left_behind
-            facts = replace(found, left_behind=left, listed_by=lists, asked_by=asks)
+            beside = tuple(one._replace(needed_by=self._needed.by(one)) for one in found.beside)
+            facts = replace(found, left_behind=left, listed_by=lists, asked_by=asks, beside=beside)
             yield Looked(facts=facts, target=one.target, read_at=read_at)
+
+
+def _seconds_of(table: str, root: str) -> float:
+    return TABLE.seconds({"path": table}, root, "")

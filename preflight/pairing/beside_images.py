@@ -21,8 +21,18 @@ _IMAGES = re.compile(
     re.IGNORECASE,
 )
 
+_KIND = re.compile(
+    r"mask|label|anno|segm|depth|normal|canny|edge|matte|alpha|trimap|pose|caption|condition|target|"
+    r"ground_?truth|(?<![a-z])(?:gt|seg)(?![a-z])"
+)
+
 _FEWEST = 4
 _NAMED = 5
+
+
+def kinds_in(text: str) -> frozenset[str]:
+    """Say of what a name, or code, speaks that lies beside images: `mask`, `depth`."""
+    return frozenset(_KIND.findall(text.lower()))
 
 
 def beside_images(contents: Sequence[FolderContents]) -> Iterator[SideFolder]:
@@ -76,3 +86,9 @@ def _pair(images: FolderContents, side: FolderContents, *, labels: bool) -> Side
         alone_names=tuple(alone[:_NAMED]),
         are_labels=is_text and labels,
     )
+
+
+def apart(side: SideFolder) -> str:
+    """Give the part of its path by which it differs from that of the images."""
+    own, others = side.file.split("/"), side.images.split("/")
+    return next((one for one, other in zip(own, others, strict=False) if one != other), "")

@@ -103,6 +103,9 @@ class SideFolder(NamedTuple):
     are_labels: bool = False
     """Whether they are texts, such as a detector reads: an image need not have one."""
 
+    needed_by: str = ""
+    """The line of a source that raises where one is lacking: `data.py:9`."""
+
 
 class Length(NamedTuple):
     """How many captions have just so many characters."""

@@ -151,12 +151,15 @@ class UsesFiles(NamedTuple):
     """A line that does something with the names of files."""
 
     how: str
-    """`asks`: whether the caption of an image is there; `lists`: takes all names of a folder, also
-    those that begin with a dot; `spares`: takes them without those; `table`: names a list."""
+    """`asks`: whether the caption of an image is there; `skips`: goes on where a file is not there;
+    `needs`: raises where what lies beside an image is not there, `counts`: where there are more or
+    fewer of these; `lists`: takes all names of a folder, also those that begin with a dot;
+    `spares`: takes them without those; `table`: names a list; `folder`: one for what lies beside
+    images."""
 
     at: Definition
     names: tuple[str, ...] = ()
-    """Of such a list, without its folder."""
+    """Of such a list or folder, without the folders above it; or what is needed: `mask`."""
 
 
 class Shifted(NamedTuple):

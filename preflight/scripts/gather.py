@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from preflight.batches.facts import CountedInScript
-from preflight.built.missing import NETWORK
+from preflight.built.missing import NETWORK, installable
 from preflight.findings.looks import Failed, Look
 from preflight.kinds.gather import Gather, Run
 from preflight.kinds.kind import Kind
@@ -146,7 +146,8 @@ def _fix(lack: Lack, job: Job) -> str:
         where = "this folder" if lack.folder == "." else shown(lack.folder)
         return f"Add {where} to PYTHONPATH, or install what lies there, as the job has it."
     if lack.kind == "package":
-        return f"Install {shown(lack.name)} for {lack.python}, or name the job's --python EXE."
+        what = installable(lack.name)
+        return f"Install {what} for {lack.python}, or name the job's --python EXE."
     if lack.kind == "variable":
         return f"Set {lack.name} here as it is where the job starts."
     if lack.kind == "network":

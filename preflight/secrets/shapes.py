@@ -61,9 +61,15 @@ _BEARER = r"""
 """
 
 _ADDRESS = r"""
-    (?<![\w+.-])[A-Za-z][\w+.-]{0,30}:/{1,2}[^\s/?\#@:'"<>]{0,200}:
+    (?<![\w+.-])[A-Za-z][\w+.-]{0,30}:/{1,2}(?:[^\s/?\#@:'"<>]{0,200}|<redacted>):
     (?P<secret>(?![0-9]{1,5}(?:[/\s]|$))[^\s'"<>\ue000]{1,400})
     @(?=[\w.\[%-])
+"""
+# A token that stands for a user, as of git and package indexes: no plain word, however short it is.
+_ALONE_IN_ADDRESS = r"""
+    (?<![\w.-])(?:[A-Za-z][\w.-]{0,30}\+)?(?:http|HTTP)[sS]?://(?!oauth2[@:]|[$%{])
+    (?P<secret>(?=[^\s/@:]{0,400}(?:[0-9]|[a-z][A-Z]))[^\s/?\#@:'"<>\ue000]{4,400})
+    (?::(?:x-oauth-basic)?)?@(?=[\w.\[%-])
 """
 _USER = r"""
     (?<![\w+.-])[A-Za-z][\w+.-]{0,30}://
@@ -85,6 +91,7 @@ _ISSUED = tuple(
 )
 
 PATTERNS: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = (
+    (("://",), re.compile(_ALONE_IN_ADDRESS, _PLAIN)),
     ((":/",), re.compile(_ADDRESS, _PLAIN)),  # before what may be the name of its user
     (_ISSUED, re.compile(_TOKENS, _PLAIN)),
     (("-h", "header"), re.compile(_QUOTED_HEADER, _PLAIN)),

@@ -11,6 +11,7 @@ from preflight.host.start_method import default_start_method
 from preflight.objects.facts import ModelCopy
 from preflight.pipelines.facts import Reads
 from preflight.sources.batch_loops.handed import over_loaders
+from preflight.sources.deciding import by_itself, depends, of_the_job, values_given
 from preflight.sources.environment_reads import is_stored_before
 from preflight.sources.facts import (
     ComesTo,
@@ -19,6 +20,7 @@ from preflight.sources.facts import (
     Mentions,
     Opens,
     ReadAt,
+    ScriptImports,
     SourceFacts,
     SourceFile,
     Unguarded,
@@ -65,10 +67,16 @@ class JobSources:
     come_to: dict[str, frozenset[ReadAt]] = field(default_factory=dict)
     """The reads that each of several scripts comes to, where that matters."""
 
+    ways: dict[str, ScriptImports] = field(default_factory=dict)
+    """Those of scripts that may be what is started, where it matters what is on them."""
+
     unnamed: tuple[Unnamed, ...] = ()
     """Of the file of a factory, what neither that nor the file itself comes to."""
 
     model_copy: ModelCopy | None = None
+    has_images: bool = True
+    """Whether there are folders of images, of which sources may tell."""
+
     names: Sequence[str] = ()
     """Of all files, also those that hold nothing."""
 
@@ -77,11 +85,11 @@ class JobSources:
 
     def open(self) -> list[EnvironmentRead]:
         """Give the reads on which more has to be known: which may be what stops the job."""
-        return [one for one in self._needed() if _depends(one)]
+        return [one for one in self._needed() if depends(one)]
 
     def _needed(self) -> Iterator[EnvironmentRead]:
         needed = (one for one in self._reads() if not one.guarded and not one.is_set)
-        return (one for one in needed if _by_itself(one) is None)
+        return (one for one in needed if by_itself(one) is None)
 
     def starts(self) -> list[str]:
         """Name scripts of a folder of which it matters what each alone comes to.
@@ -97,16 +105,21 @@ class JobSources:
         others = (one for one in self.names if one not in (*scripts, *found) and not is_test(one))
         return found[:_MOST_STARTS] if len(found) > 1 or not any(map(trains, others)) else []
 
+    def followed(self) -> list[str]:
+        """Name the scripts that may be started, where others do something with images."""
+        entries = self._entries() if self.is_folder and self.has_images else []
+        matter = any(one.uses and name not in entries for name, one in self.files.items())
+        return entries if matter and len(entries) <= _MOST_STARTS else []
+
     def perhaps(self) -> list[str]:
         """Name the files of a folder that may be started, by their names, and have no guard."""
-        files = self.files.items() if self.is_folder else ()
-        return [name for name, one in files if one.is_script is None]
+        every = self.files if self.is_folder else {}
+        return [name for name, one in every.items() if one.is_script is None]
 
     def acts(self) -> list[str]:
         """Name those, and all that start workers by being imported, and that nobody imports."""
-        files = self.files.items() if self.is_folder else ()
-        works = [name for name, one in files if one.unguarded and not is_test(name)]
-        every = dict.fromkeys((*self.perhaps(), *works))
+        works = [name for name, one in self.files.items() if one.unguarded and not is_test(name)]
+        every = dict.fromkeys((*self.perhaps(), *works) if self.is_folder else ())
         return [one for one in every if not self._is_imported(one)]
 
     def looped_over(self) -> list[str]:
@@ -119,10 +132,12 @@ class JobSources:
         """Name the files of a folder that say which shards they open."""
         return [name for name, one in self.files.items() if one.opens and not is_test(name)]
 
-    def take(self, found: Iterable[ComesTo | Mentions | Opens]) -> None:
+    def take(self, found: Iterable[ComesTo | Mentions | Opens | ScriptImports]) -> None:
         """Take in what files say of names that stand in others, and which shards scripts open."""
         for one in found:
-            if isinstance(one, Opens):
+            if isinstance(one, ScriptImports):
+                self.ways[one.script] = one
+            elif isinstance(one, Opens):
                 self.pipelines += one.pipelines
             elif isinstance(one, ComesTo):
                 self.come_to[one.script] = frozenset(one.reads)
@@ -143,7 +158,7 @@ class JobSources:
             told = {how: f"{one.file}:{at}" for how, at in one.draws._asdict().items() if at}
             draws = told | draws
         entries = tuple(self._entries()) if self.is_folder else ()
-        of_job = [one for one in files if not (entries and one.is_script) or one.file in entries]
+        of_job = of_the_job(files, entries, self.ways)
         return SourceFacts(
             file=self.name,
             files=self.count,
@@ -204,20 +219,12 @@ class JobSources:
     def _judged(self) -> Iterator[EnvironmentRead]:
         defaults = Defaults(self.environment, self._set_by_sources())
         mentions = [one for one in self.mentions if not is_test(one.file)]
-        handed: dict[tuple[str, int], set[str]] = {}
-        for place in (place for one in mentions for place in one.handed):
-            handed.setdefault(place[:2], set()).add(place.text)
-        each = [pair for one in mentions for pair in one.given]
-        for place in {place for one in mentions for place in one.takes}:
-            values = handed.get(place[:2], ())
-            # Under its own name it is handed on, which says nothing new.
-            each += ((place.text, one) for one in values if one.rpartition(".")[2] != place.text)
-        for name, value in each:
+        for name, value in values_given(mentions):
             defaults.values.setdefault(name, []).append(value)
         entries = self._entries() if self.is_folder else []
         sure = self.acts()
         for read in self._reads():
-            off = _by_itself(read) or self._why_off(read, defaults)
+            off = by_itself(read) or self._why_off(read, defaults)
             is_script = self.files[read.file].is_script
             script = read.file if is_script else which_comes(read, entries, self.come_to)
             at = ReadAt(read.file, read.line)
@@ -292,13 +299,3 @@ class JobSources:
             if one.file != file and not is_test(one.file)
             for imported in one.imports
         )
-
-
-def _by_itself(read: EnvironmentRead) -> str | None:
-    if read.stands.rehearsed is not None:
-        return f"it stands in {read.stands.rehearsed}"
-    return "it stands in a test" if is_test(read.file) else None
-
-
-def _depends(read: EnvironmentRead) -> bool:
-    return bool(read.stands.tests or read.stands.as_main or function_of(read))

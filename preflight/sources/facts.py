@@ -219,6 +219,15 @@ class ComesTo(NamedTuple):
     reads: tuple[ReadAt, ...]
 
 
+class ScriptImports(NamedTuple):
+    """The files that a script of a folder comes to by its imports."""
+
+    script: str
+    files: tuple[str, ...]
+    is_all: bool
+    """False where one of them imports what only a run can tell."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceFacts:
     """Python sources, as they can be read without being run."""

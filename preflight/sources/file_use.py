@@ -11,8 +11,10 @@ from collections.abc import Iterator, Sequence
 
 from preflight.formats.suffixes.images import EXTENSIONS
 from preflight.objects.facts import Definition
+from preflight.pairing.beside_images import kinds_in
 from preflight.pairing.rules import PLAIN
 from preflight.pipelines.facts import UsesFiles
+from preflight.sources.file_absence import ASIDE, ASKS, needing, skipping
 from preflight.syntax.parsing import Parsed
 from preflight.syntax.running import last_name, text_of
 
@@ -27,21 +29,24 @@ _IMAGES = re.compile(
     re.IGNORECASE,
 )
 
-_ASKS = frozenset({"exists", "isfile", "is_file", "lexists", "access"})
+_FOLDERS = re.compile(
+    rb"[\"'][^\"'\s]*(?:mask|label|anno|seg|depth|target|gt)\w*/[^\"'\s]*[\"']", re.IGNORECASE
+)
+
 _LISTS = frozenset({"listdir", "scandir", "iterdir", "walk", "glob", "iglob", "rglob"})
 _TEXT = re.compile(rf"\.?(?:{'|'.join(sorted(PLAIN))}|json)")
 _TABLE = re.compile(r"(?:.*[/\\])?([^/\\*{}]+\.(?:csv|tsv|jsonl?|txt|lst))", re.DOTALL)
 
-# What is asked for is no part of a sample.
-_ASIDE = re.compile(r"ck?pt|checkpoint|cache|out|save|config|resume|model|weight|log|meta|latent")
-
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _TABLES = 50
+_LONGEST = 200
 
 
 def may_use_files(content: bytes) -> bool:
     """Say whether a source may do any of this with images, without parsing it."""
-    return _ACTS.search(content) is not None and _IMAGES.search(content) is not None
+    if _ACTS.search(content) is not None and _IMAGES.search(content) is not None:
+        return True
+    return _FOLDERS.search(content) is not None
 
 
 def files_used_in(parsed: Parsed, file: str) -> tuple[UsesFiles, ...]:
@@ -50,6 +55,8 @@ def files_used_in(parsed: Parsed, file: str) -> tuple[UsesFiles, ...]:
     nodes = [one for one in ast.walk(parsed.tree) if isinstance(one, ast.expr)]
     found: list[tuple[str, ast.expr, tuple[str, ...]]]
     found = [("asks", node, ()) for node in _asking(parsed.tree)]
+    found += [("skips", node, ()) for node in skipping(parsed.tree)]
+    found += needing(parsed.tree)
     spares = _leaves_hidden(nodes)
     for node in (one for one in nodes if isinstance(one, ast.Call)):
         hidden = _lists(node)
@@ -57,6 +64,8 @@ def files_used_in(parsed: Parsed, file: str) -> tuple[UsesFiles, ...]:
             found.append(("lists" if hidden and not spares else "spares", node, ()))
     tables = [(node, match[1]) for node, text in texts if (match := _TABLE.fullmatch(text))]
     found += [("table", node, (name,)) for node, name in tables[:_TABLES]]
+    folders = [(node, _folders(text)) for node, text in texts]
+    found += [("folder", node, names) for node, names in folders if names][:_TABLES]
     return tuple(
         UsesFiles(how, Definition(file=file, line=node.lineno), names)
         for how, node, names in sorted(found, key=lambda one: one[1].lineno)
@@ -67,6 +76,12 @@ def _texts_in(tree: ast.AST) -> Iterator[tuple[ast.Constant, str]]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             yield node, node.value
+
+
+def _folders(text: str) -> tuple[str, ...]:
+    """Give the parts of a path that are named as what lies beside images."""
+    parts = re.split(r"[/\\]", text) if len(text) < _LONGEST and " " not in text else []
+    return tuple(one for one in parts if one.isascii() and kinds_in(one))
 
 
 # --- captions -------------------------------------------------------------------------------------
@@ -98,7 +113,7 @@ def _raises(body: Sequence[ast.stmt]) -> bool:
 def _asks(test: ast.expr) -> bool:
     calls = (one for one in ast.walk(test) if isinstance(one, ast.Call))
     return any(
-        last_name(one.func) in _ASKS and _ASIDE.search(ast.unparse(one).lower()) is None
+        last_name(one.func) in ASKS and ASIDE.search(ast.unparse(one).lower()) is None
         for one in calls
     )
 

@@ -24,7 +24,7 @@ from preflight.sources.facts import SourceFacts, SourceFile
 from preflight.sources.kind import EACH, NAMES, SECONDS
 from preflight.sources.mentions import wanted_for
 from preflight.syntax.source_files import MOST_FILES, python_files, sources_among
-from preflight.targets.targets import Built, Source
+from preflight.targets.targets import Built, Folder, Source
 from preflight.values.names import counted, first_of, name_of
 
 _FIX = "Mend it, or look with the job's own interpreter, by --python."
@@ -81,8 +81,7 @@ class Sources(Gather):
 
     def add(self, target: Source) -> Iterator[Look]:
         """Take in a script, or list a folder."""
-        path = self.path(target)
-        if not os.path.isdir(path):
+        if not os.path.isdir(path := self.path(target)):
             yield from super().add(target)
             return
         ignored: list[os.DirEntry[str]] = []
@@ -90,6 +89,7 @@ class Sources(Gather):
         name = name_of(path, self.run.job.root)
         sources = JobSources(name, os.environ, is_folder=True, implied=target.implied)
         sources.count = min(len(paths), MOST_FILES)
+        sources.has_images = any(type(one) is Folder for one in self.run.targets)
         sources.names = list(map(self._name, paths[:MOST_FILES]))
         cut = len(paths) > MOST_FILES
         self._trees.append(Tree(target, paths[:MOST_FILES], sources, ignored, cut=cut))
@@ -157,6 +157,7 @@ class Sources(Gather):
             starts = [paths[name] for name in one.sources.starts()]
             told = {"wanted": wanted, "returns": returns, "starts": starts}
             told |= {"holders": one.sources.holders(), "perhaps": one.sources.acts()}
+            told |= {"ways": one.sources.followed()}
             how = self.run.memory.how(NAMES.name, {"root": self.run.job.root, **told})
             if self._remembered(one, how):
                 self._complete(one)
@@ -253,8 +254,8 @@ class Sources(Gather):
     @staticmethod
     def _is_open(own: JobSources) -> bool:
         """Whether something is to be looked for in all files."""
-        wanted = any(wanted_for(own.open()))
-        return any((wanted, own.looped_over(), own.holders(), own.starts(), own.acts()))
+        more = (own.looped_over(), own.holders(), own.starts(), own.acts(), own.followed())
+        return any((*wanted_for(own.open()), *more))
 
     def _complete(self, one: Tree) -> None:
         own = one.sources

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from preflight.kinds.kind import Kind
-from preflight.sources.facts import ComesTo, Mentions, Opens, SourceFacts, SourceFile
+from preflight.sources.facts import ComesTo, Mentions, Opens, ScriptImports, SourceFacts, SourceFile
 from preflight.targets.targets import Source
 
 SECONDS = 1.5e-3
@@ -35,7 +35,7 @@ EACH = Kind(
 NAMES = Kind(
     name="source-names",
     noun="source",
-    answers=(ComesTo, Mentions, Opens),
+    answers=(ComesTo, Mentions, Opens, ScriptImports),
     reader="preflight.sources.read:look_for_names",
 )
 

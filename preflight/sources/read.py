@@ -15,6 +15,7 @@ from preflight.sources.facts import (
     Mentions,
     Opens,
     ReadAt,
+    ScriptImports,
     SourceFacts,
     SourceFile,
 )
@@ -33,6 +34,7 @@ from preflight.sources.search import (
     importers,
     pipelines_of,
     search,
+    ways,
     written_on_the_way,
 )
 from preflight.sources.unguarded import unguarded_file
@@ -66,7 +68,7 @@ def look_into_files(asked: Asked) -> Iterator[SourceFile]:
         asked.alive()
 
 
-def look_for_names(asked: Asked) -> Iterator[ComesTo | Mentions | Opens]:
+def look_for_names(asked: Asked) -> Iterator[ComesTo | Mentions | Opens | ScriptImports]:
     """Look in all files of a folder for what decides whether reads, and shards, are come to."""
     texts = [
         SearchedText(name=name_of(path, asked.root), path=path) for path in asked.wire["paths"]
@@ -81,6 +83,7 @@ def look_for_names(asked: Asked) -> Iterator[ComesTo | Mentions | Opens]:
     )
     yield from importers(texts, asked.wire["perhaps"], asked.alive)
     yield from _come_to(asked.wire["starts"], asked.root, os.environ, asked.alive)
+    yield from ways(texts, asked.wire["ways"], asked.alive)
 
 
 def _come_to(
@@ -249,5 +252,6 @@ def _read_folder(
     own.take(importers(texts, own.acts(), lambda: None))
     paths = dict(zip(own.names, files, strict=True))
     own.take(_come_to((paths[one] for one in own.starts()), root, environment))
+    own.take(ways(texts, own.followed(), lambda: None))
     own.pipelines += pipelines_of(texts, own.holders(), root, lambda: None)
     return own.facts(one.unguarded for one in own.files.values())

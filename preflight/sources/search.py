@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from preflight.pipelines.facts import Reads
 from preflight.pipelines.written import written_in
-from preflight.sources.facts import Mentions
+from preflight.sources.facts import Mentions, ScriptImports
 from preflight.sources.mentions import (
     ANYTHING,
     Wanted,
@@ -38,6 +38,14 @@ _MOST_FILES = 100
 
 # Scripts of a folder that are followed.
 _MOST_SCRIPTS = 16
+
+# What imports by a name that is made while it runs, or by one of a config file, or starts a script.
+_BY_NAME = re.compile(
+    rb"import_module\(\s*[^\"'\s]|__import__\(|instantiate|_target_|entry_points|get_obj_from_str|"
+    rb"pydoc|pkgutil|runpy|subprocess|os\.system"
+)
+
+_WORDS = re.compile(rb"\w+")
 
 _IMPORT = re.compile(rb"^[ \t]*(?:from|import)[ \t][^\n]*(?:\([^)]*\))?", re.MULTILINE)
 
@@ -254,3 +262,32 @@ def _imports(text: SearchedText) -> bytes:
         return b"\n".join(_IMPORT.findall(text.content()))
     except (OSError, UnparsableError):
         return b""
+
+
+def ways(
+    texts: Sequence[SearchedText], scripts: Iterable[str], alive: Callable[[], None]
+) -> Iterator[ScriptImports]:
+    """Give the files to which each of some scripts may lead by imports, by their words alone.
+
+    No file is parsed for it: one is come to where what imports says its name.
+    """
+    starts = list(scripts)
+    if not starts:
+        return
+    words: dict[str, frozenset[bytes]] = {}
+    by_name: set[str] = set()
+    for one in texts:
+        alive()
+        with contextlib.suppress(OSError, UnparsableError):  # the look at itself has said so
+            content = one.content()
+            words[one.name] = frozenset(_WORDS.findall(b"\n".join(_IMPORT.findall(content))))
+            by_name |= {one.name} if _BY_NAME.search(content) else set()
+    stems = {name: stem_of(name).rpartition("/")[2].encode() for name in words}
+    for start in starts:
+        files, waiting = {start}, [start]
+        while waiting:
+            said = words.get(waiting.pop(), frozenset())
+            new = [name for name, stem in stems.items() if stem in said and name not in files]
+            files.update(new)
+            waiting += new
+        yield ScriptImports(start, tuple(sorted(files)), by_name.isdisjoint(files))

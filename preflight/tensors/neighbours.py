@@ -13,6 +13,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple, TypeAlias
 
+from preflight.formats.arrays.npz import SIZE
 from preflight.tensors.facts import CacheContents, Content, OddContent
 from preflight.tensors.odd import (
     FEWEST,
@@ -96,12 +97,15 @@ def _form(content: Content) -> _Form:
         (_any(one.path), one.dtype, -1 if one.shape is None else len(one.shape))
         for one in content.tensors
     }
-    return _Form(content.kind, content.keys, tuple(sorted(tensors)))
+    keys = content.keys
+    if keys is not None and any("x" in one for one in keys):
+        keys = tuple(dict.fromkeys(SIZE.sub("#x#", one) for one in keys))
+    return _Form(content.kind, keys, tuple(sorted(tensors)))
 
 
 def _any(path: str) -> str:
-    """Take entries of a list for the same: `['a'][3]` is `['a'][*]`."""
-    parts = path.split("[")
+    """Take entries of a list for the same, and sizes in keys: `['a'][3]` is `['a'][*]`."""
+    parts = (SIZE.sub("#x#", path) if "x" in path else path).split("[")
     return "[".join("*]" if part[:-1].isdigit() else part for part in parts)
 
 

@@ -580,3 +580,26 @@ def test_a_crowd_of_harmless_names_hides_no_harmful_one(tmp_path: Path) -> None:
 
     assert found.severity is Severity.ERROR
     assert "posix.system" in found.message
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["torch.FloapStorage", "torch.cuda.NewStorage", "torch.bcomplex32", "torch.float2_e1m0fn"],
+)
+def test_a_type_that_torch_lacks_is_not_told_to_be_allowed(name: str) -> None:
+    """That would raise an AttributeError, as there is nothing to hand over."""
+    with pytest.raises(AttributeError):
+        eval(name, {"torch": torch})
+
+    (found,) = of_names("argparse.Namespace", name)
+
+    assert "add_safe_globals" not in (found.fix or "")
+    assert (found.fix or "").startswith(f"This torch has no {name}, and")
+
+
+@pytest.mark.parametrize("name", ["torch.UntypedStorage", "torch.TypedStorage", "torch.Generator"])
+def test_a_class_that_torch_has_may_be_allowed(name: str) -> None:
+    (found,) = of_names(name)
+
+    _, _, call = (found.fix or "").partition("torch.serialization.add_safe_globals")
+    assert all(isinstance(one, type) for one in eval(call, {"torch": torch}))

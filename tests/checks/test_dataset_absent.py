@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
+import io
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -23,9 +26,9 @@ NAMES = [f"{n:03}.jpg" for n in range(12)]
 STEMS = [f"{n:03}" for n in range(12)]
 
 
-def seen(folder: Path, name: str, text: str, *images: str) -> list[NamesSeen]:
+def seen(folder: Path, name: str, text: str | bytes, *images: str) -> list[NamesSeen]:
     put(folder, *(images or IMAGES), content=b"image")
-    put(folder, name, content=text.encode())
+    put(folder, name, content=text.encode() if isinstance(text, str) else text)
     root, top = str(folder), str(folder / "data")
     paths = list(lists_around(top, root))
     wire = {"paths": paths, "folders": [top]}
@@ -183,3 +186,115 @@ def test_a_source_that_names_the_list_makes_it_an_error(tmp_path: Path) -> None:
     assert finding.why is not None and finding.why.startswith("train.py:2 names the list")
     page = " ".join(str(report).split())
     assert "data/train.csv was held against the images that are there" in page
+
+
+SKIPS = b"from PIL import Image\nfor p in paths:\n    if p.exists():\n        Image.open(p)\n"
+CAPTIONS = (
+    b"from PIL import Image\ndef f(p):\n    t = p + '.txt'\n    t = t if t.exists() else ''\n"
+)
+
+
+@pytest.mark.usefixtures("at_hand")
+@pytest.mark.parametrize(
+    ("train", "more", "severity"),
+    [
+        (b"", SKIPS, Severity.ERROR),
+        (b"import more\n", SKIPS, Severity.WARNING),
+        (b"import importlib\nimportlib.import_module(name)\n", SKIPS, Severity.WARNING),
+        (b"import more\n", CAPTIONS, Severity.ERROR),
+        (SKIPS, b"", Severity.WARNING),
+    ],
+)
+def test_only_a_source_on_the_way_goes_on_without_an_image(
+    tmp_path: Path, train: bytes, more: bytes, severity: Severity
+) -> None:
+    put(tmp_path, *IMAGES, content=photo())
+    put(tmp_path, "data/train.csv", content=TABLES["data/train.csv"].encode())
+    put(tmp_path, "more.py", content=more)
+    opens = b"import PIL.Image\nrows = open('train.csv')\nx = '.jpg'\n"
+    begins = b"if __name__ == '__main__':\n    main()\n"
+    put(tmp_path, "train.py", content=opens + train + begins)
+
+    report = preflight.run(folder=str(tmp_path), elsewhere=True, no_ledger=True)
+
+    (finding,) = (one for one in report.findings if one.check == "dataset-absent")
+    assert finding.severity == severity
+
+
+def parquet(columns: dict[str, list[object]]) -> bytes:
+    arrow = pytest.importorskip("pyarrow")
+    held = io.BytesIO()
+    importlib.import_module("pyarrow.parquet").write_table(arrow.table(columns), held)
+    return held.getvalue()
+
+
+def test_names_in_parquet_are_held_against_images(tmp_path: Path) -> None:
+    content = parquet({"image": list(NAMES), "label": list(range(12)), "text": [None] * 12})
+
+    (found,) = seen(tmp_path, "data/train.parquet", content)
+
+    assert found.columns == (NamedColumn("image", 12, 2, ("010.jpg", "011.jpg")),)
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"image": [b"RIFF"] * 12},
+        {"url": [f"https://example.org/{one}" for one in NAMES]},
+        {"a": []},
+    ],
+)
+def test_parquet_without_names_is_no_list(tmp_path: Path, columns: dict[str, list[object]]) -> None:
+    assert seen(tmp_path, "data/train.parquet", parquet(columns)) == []
+
+
+def test_parquet_that_nobody_can_read_is_no_list(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    content = parquet({"image": list(NAMES)})
+
+    assert seen(tmp_path, "data/cut.parquet", content[:-30]) == []
+    monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
+    assert seen(tmp_path, "data/train.parquet", content) == []
+
+
+MOVED = "image,label\n" + lines([f"old/pets/{n:03}.jpg,1" for n in range(12)])
+LISTS = {
+    "moved": (MOVED, b"train.csv", "12 of 12"),
+    "moved to another disk": (MOVED.replace("old", "/mnt/old"), b"train.csv", "12 of 12"),
+    "hardly any": (
+        MOVED + "000.jpg,1\n001.jpg,1\n" + MOVED.replace("old", "a"),
+        b"train.csv",
+        "24",
+    ),
+    "not named": (MOVED, b"other.csv", None),
+    "moved, and beside it what they are called now": (
+        "old,path\n" + lines([f"old/{n:03}.jpg,images/{n:03}.jpg" for n in range(10)]),
+        b"train.csv",
+        None,
+    ),
+    "where they are": (MOVED.replace("old/pets", "data/images"), b"train.csv", "2 of 12"),
+    "in a folder that is not looked at": (MOVED.replace("old/pets", "dots/.x"), b"train.csv", None),
+    "addresses": (MOVED.replace("old", "https://old"), b"train.csv", None),
+}
+
+
+@pytest.mark.usefixtures("at_hand")
+@pytest.mark.parametrize("name", LISTS)
+def test_a_list_of_which_hardly_any_is_there_is_told_where_a_source_names_it(
+    tmp_path: Path, name: str
+) -> None:
+    text, named, expected = LISTS[name]
+    put(tmp_path, *IMAGES, content=photo())
+    put(tmp_path, *(f"dots/.x/{n:03}.jpg" for n in range(12)), content=photo())
+    put(tmp_path, "data/train.csv", content=text.encode())
+    source = b"import PIL.Image\nrows = open('%s')\nx = '.jpg'\n" % named
+    put(tmp_path, "train.py", content=source)
+
+    report = preflight.run("data", "source=train.py", folder=str(tmp_path), no_ledger=True)
+
+    found = [one for one in report.findings if one.check == "dataset-absent"]
+    assert [one.message.startswith(expected or "?") for one in found] == [True] * bool(expected)
+    if name.startswith("moved") and found:
+        assert found[0].severity == Severity.WARNING
+        assert "data/images/000.jpg is here" in (found[0].why or "")

@@ -64,3 +64,56 @@ def test_what_macos_left_beside_images_is_told_unless_it_is_spared(
     told = [(one.message, one.severity, (one.why or "")[: len(why or "")]) for one in findings]
     message = "holds 8 files of macOS that are named as images, such as data/._0.jpg"
     assert told == ([(message, Severity.WARNING, why)] if why else [])
+
+
+DATASET = """from PIL import Image
+from pathlib import Path
+
+class Pairs:
+    def __init__(self, images_dir, mask_dir):
+        self.mask_dir = Path(mask_dir)
+        self.ids = [one.stem for one in Path(images_dir).iterdir()]
+
+    def __getitem__(self, index):
+        found = list(self.mask_dir.glob(self.ids[index] + "_mask.*"))
+        {line}
+        return Image.open(found[0])
+"""
+TRAINS = "from {module} import Pairs\nif __name__ == '__main__':\n"
+TRAINS += "    Pairs('data/imgs', './data/masks/')\n"
+OTHERS = {
+    "asserts": (
+        DATASET.replace("{line}", "mask_files = found\n        assert len(mask_files) == 1"),
+        1,
+    ),
+    "raises": (
+        DATASET.replace("{line}", "if len(mask_found) == 0:\n            raise KeyError(index)"),
+        1,
+    ),
+    "nobody says": (DATASET.replace("{line}", "pass"), 0),
+    "other assertion": (DATASET.replace("{line}", "assert mask.max() <= 255"), 0),
+    "takes the masks that are there": (
+        DATASET.replace("(images_dir)", "(mask_dir)").replace(
+            "{line}", "assert len(mask_found) == 1"
+        ),
+        0,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+@pytest.mark.parametrize("module", ["pairs", "other"])
+def test_a_mask_is_needed_where_a_source_on_the_way_raises_without(
+    tmp_path: Path, name: str, module: str
+) -> None:
+    source, raises = OTHERS[name]
+    put(tmp_path, *(f"data/imgs/{n}.jpg" for n in range(8)), content=photo())
+    put(tmp_path, *(f"data/masks/{n}_mask.gif" for n in range(7)), content=photo())
+    put(tmp_path, "pairs.py", content=source.encode())
+    put(tmp_path, "other.py", content=b"from PIL import Image\nclass Pairs: ...\n")
+
+    (finding,) = found(tmp_path, TRAINS.format(module=module))
+
+    graver = raises and module == "pairs"
+    assert finding.severity == (Severity.ERROR if graver else Severity.WARNING)
+    assert ((finding.why or "").startswith("pairs.py:1")) == bool(graver)

@@ -193,6 +193,20 @@ def test_a_script_that_leaves_for_want_of_a_gpu_is_not_judged(
     assert broken.fix == "Run preflight where the job runs."
 
 
+@pytest.mark.parametrize(
+    ("module", "package"), [("cv2", "opencv-python"), ("pkg_resources", "'setuptools<81'")]
+)
+def test_a_package_that_a_script_needs_is_told_as_it_is_installed(
+    module: str, package: str, tmp_path: Path
+) -> None:
+    raises = f"raise ModuleNotFoundError('No module named {module!r}', name={module!r})\n"
+    (tmp_path / "train.py").write_text(raises.replace("'No", '"No').replace("', name", '", name'))
+    report = Report.from_json(command(tmp_path, "train.py").stdout)
+    (broken,) = {one for outcome in report.checks for one in outcome.broken}
+
+    assert (broken.fix or "").startswith(f"Install {package} for ")
+
+
 def test_a_script_that_leaves_for_another_reason_is_as_ever(tmp_path: Path) -> None:
     text = (
         "import torch\nif not torch.cuda.is_available():\n    print('slow')\nraise SystemExit(3)\n"

@@ -78,3 +78,105 @@ def test_lists_are_named_by_their_files() -> None:
 def test_sources_without_images_are_not_parsed_for_it() -> None:
     assert may_use_files(b"for n in os.listdir(r):\n    Image.open(n)\n")
     assert not may_use_files(b"for n in os.listdir(r):\n    torch.load(n)\n")
+
+
+def absences(code: str) -> list[tuple[str, tuple[str, ...]]]:
+    uses = files_used_in(parse_text(code), "train.py")
+    return [(one.how, one.names) for one in uses if one.how in ("skips", "needs", "counts")]
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "for row in rows:\n    if not os.path.exists(row['image']):\n        continue\n",
+        "rows = [one for one in rows if (root / one).is_file()]\n",
+        (
+            "class D:\n  def __getitem__(self, i):\n    if not exists(self.paths[i]):\n"
+            "      return self[i + 1]\n"
+        ),
+        (
+            "for p in paths:\n    try:\n        x = Image.open(p)\n    except OSError:\n"
+            "        continue\n"
+        ),
+    ],
+)
+def test_what_goes_on_without_a_file_is_found(code: str) -> None:
+    assert absences(code) == [("skips", ())]
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "if not os.path.exists(folder):\n    download()\n",
+        "for p in paths:\n    if not os.path.exists(p):\n        raise KeyError(p)\n",
+        "for p in paths:\n    if not p.with_suffix('.txt').exists():\n        continue\n",
+        "for n in epochs:\n    if not os.path.exists(out_dir):\n        os.mkdir(out_dir)\n",
+        (
+            "for p in paths:\n    try:\n        x = Image.open(p)\n    except KeyError:\n"
+            "        continue\n"
+        ),
+        (
+            "for p in paths:\n    try:\n        x = Image.open(p)\n    except OSError:\n"
+            "        raise KeyError(p)\n"
+        ),
+    ],
+)
+def test_what_stops_or_asks_for_something_else_goes_on_without_nothing(code: str) -> None:
+    assert absences(code) == []
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        ("def __getitem__(s, i):\n    assert os.path.exists(mask_path)\n", [("needs", ("mask",))]),
+        ("def load(p):\n    assert len(depth_file) == 1, p\n", [("needs", ("depth",))]),
+        (
+            "for p in images:\n    if not p.parent.joinpath('gt').exists():\n        raise E\n",
+            [("needs", ("gt",))],
+        ),
+        (
+            (
+                "def __init__(s):\n    a, masks = listdir(img_dir), listdir(mask_dir)\n"
+                "    assert len(a) == len(masks)\n"
+            ),
+            [("counts", ("mask",))],
+        ),
+        ("def __init__(s):\n    assert os.path.exists(mask_path)\n", []),
+        ("def load(p):\n    if len(mask_found) != 1:\n        raise E\n", [("needs", ("mask",))]),
+        ("def load(p):\n    if len(mask_found) > 1:\n        raise E\n", []),
+        ("def load(p):\n    if os.path.exists(mask_path):\n        raise E\n", []),
+        ("def load(p):\n    assert not os.path.exists(mask_path)\n", []),
+        ("def load(s):\n    assert os.path.isdir(mask_dir)\n    exists(mask_dir)\n", []),
+        ("def load(s):\n    assert mask_dir.exists()\n", []),
+        ("def load(p):\n    if s.masks:\n        assert os.path.exists(mask_path)\n", []),
+        ("def load(p):\n    try:\n        assert exists(mask_path)\n    except E: pass\n", []),
+        (
+            "for n in images:\n    assert os.path.isfile(os.path.join(s.mask_dir, n))\n",
+            [("needs", ("mask",))],
+        ),
+        (
+            (
+                "masks = {p.stem for p in mask_dir.glob('*.png')}\nfor p in images:\n"
+                "    if p.stem not in masks:\n        raise KeyError(p)\n"
+            ),
+            [("needs", ("mask",))],
+        ),
+        ("for p in masks:\n    if p.stem not in masks_done:\n        raise E\n", []),
+        ("for p in images:\n    if p.stem in masks:\n        raise E\n", []),
+        ("if kind not in masks:\n    raise E\n", []),
+        ("def load(s):\n    assert mask.shape == image.shape\n", []),
+        ("def forward(x):\n    assert len(images) == len(masks)\n", []),
+        ("masks = listdir(mask_dir)\ndef load(i):\n    assert len(mask_file) == 1\n", []),
+    ],
+)
+def test_what_is_needed_beside_an_image_is_found(
+    code: str, expected: list[tuple[str, tuple[str, ...]]]
+) -> None:
+    assert absences(code) == expected
+
+
+def test_folders_of_masks_are_named() -> None:
+    assert may_use_files(b"masks = './data/masks/'")
+    assert not may_use_files(b"masks = batch['masks']")
+    uses = files_used_in(parse_text("a = './data/masks/'\nb = 'the masks'"), "train.py")
+    assert [(one.how, one.names) for one in uses] == [("folder", ("masks",))]

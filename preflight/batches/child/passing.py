@@ -14,6 +14,7 @@ from preflight.batches.facts import Form
 from preflight.batches.pass_facts import Epoch
 from preflight.batches.structure import form_of, rows_agree
 from preflight.epochs import sample_numbers
+from preflight.epochs.archives_read import archives_read, by_index, noting
 from preflight.epochs.dropped import dropped
 from preflight.epochs.facts import Dropped
 from preflight.flow.fitted import Fitted, fit
@@ -35,6 +36,8 @@ _TOLD = 100
 
 # Seconds in which it is looked for samples that a collate function drops.
 _DROPS = 5.0
+
+_NOTHING: Mapping[str, set[str]] = {}
 
 # Ways in which batches of an epoch are made that are told: of more, each batch is made in its own.
 _MOST_FORMS = 8
@@ -79,11 +82,14 @@ def go_on(
             whole += [one.name] if one.name in order["streams"] else []
         del one
     found.clear()
-    for one in again(whole) if whole else ():
+    with noting() as made:
+        those = again(whole) if whole else []
+    for one in those:
         tell(loader=one.name)
         seconds = order["blindly" if length_of(one.loader) is None else "seconds"]
         fitted = fit(one.loader, one.about["defined"], where[0]) if order["counts"] else None
-        run(one.loader, one.about["num_workers"], seconds, tell, where, fitted)
+        kept = made if len(those) == 1 else {}
+        run(one.loader, one.about["num_workers"], seconds, tell, where, fitted, kept)
 
 
 def run(
@@ -93,10 +99,12 @@ def run(
     tell: Callable[..., None],
     where: tuple[str, Sequence[str]],
     fitted: Fitted | None = None,
+    made: Mapping[str, set[str]] = _NOTHING,
 ) -> None:
     """Run a loader for two epochs, if time allows, and tell how each ended.
 
-    What its stages count is that of the first.
+    What its stages count is that of the first. `made` is what was read of archives while it was
+    made.
     """
     about = _about(loader)
     size = None if as_it_comes(loader) is None else about["batch_size"]
@@ -124,9 +132,12 @@ def run(
         if given is None and about["takes"] is not None:
             left = min(_DROPS, seconds - (time.monotonic() - begun))
             tell(more={"dropped": to_wire(_dropped(loader, where[0], left, tell))})
+            left = min(_DROPS, seconds - (time.monotonic() - begun))
+            dataset = own_attributes(real_loader(loader))["dataset"]
+            tell(more={"archives": to_wire(by_index(dataset, made, left, where[0], tell))})
         if given is not None and again is not None:
             seen = (given, again if other.ended == "over" else None)
-            _of_stream(loader, about, seen, (begun + seconds, where[0]), tell)
+            _of_stream(loader, about, seen, (begun + seconds, where[0]), tell, made)
     except BaseException as error:  # noqa: BLE001  the user's code, sys.exit too
         tell(**raised(error, *where))
     finally:
@@ -140,6 +151,7 @@ def _of_stream(
     seen: tuple[Noted, Noted | None],
     within: tuple[float, str],
     tell: Callable[..., None],
+    made: Mapping[str, set[str]],
 ) -> None:
     """Hold epochs of a stream against each other, and against one without workers."""
     given, again = seen
@@ -147,9 +159,12 @@ def _of_stream(
     judges = given.workers > 1 and not about["resampled"]
     alone = None
     if judges or (not about["resampled"] and is_own_stream(loader, root)):
-        alone = run_alone(loader, given, until - time.monotonic(), tell, root)
+        with noting() as read:
+            alone = run_alone(loader, given, until - time.monotonic(), tell, root)
     if alone is not None:
-        tell(more={"left_behind": to_wire(alone.left_behind)})
+        dataset, left = vars(real_loader(loader))["dataset"], min(_DROPS, until - time.monotonic())
+        over = archives_read(read, made, dataset, left, root)
+        tell(more={"left_behind": to_wire(alone.left_behind), "archives": to_wire(over)})
     noted = alone.noted if alone is not None and judges else None
     if noted is not None:
         among = compare(loader, given, noted, until - time.monotonic())

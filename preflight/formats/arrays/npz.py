@@ -5,6 +5,8 @@ What a record holds is told by its first bytes, as numpy.load does, and not by i
 
 from __future__ import annotations
 
+import re
+
 from preflight.formats.arrays import npy
 from preflight.formats.bytes import causes
 from preflight.formats.bytes.blocks import Read
@@ -13,7 +15,7 @@ from preflight.formats.bytes.flaw import Flaw
 from preflight.formats.torch.pickle_machine import MOST_DANGEROUS, Machine
 from preflight.formats.torch.pickles import MOST_OPERATIONS, walk
 from preflight.formats.zip.archive import DEFLATED
-from preflight.formats.zip.directory import Record
+from preflight.formats.zip.directory import Record, ZipDirectory
 from preflight.values.byte_sizes import format_size
 from preflight.values.names import shown, text_of
 
@@ -23,6 +25,13 @@ _FIRST = 256
 # Bytes behind an array, and times its own size, that nobody packs by mistake.
 _BOMB = 1 << 30
 _TIMES = 10
+
+
+# Arrays of an archive whose names are told; one of more is a list of things.
+_MOST_NAMES = 64
+
+SIZE = re.compile(r"\d+x\d+")
+"""A size in the name of an array."""
 
 
 class Arrays:
@@ -113,3 +122,14 @@ def _no_array(record: Record, read: Read) -> DamagedError:
 
 def _name(record: Record) -> str:
     return shown(text_of(record.name[:120]))
+
+
+def names_of(archive: ZipDirectory) -> tuple[str, ...]:
+    """Name its arrays in the order of their letters; none where there are many.
+
+    Sizes in a name (`latents_96x64`) are any: they differ from file to file.
+    """
+    names = {text_of(one.name).removesuffix(".npy") for one in archive.records[: _MOST_NAMES + 1]}
+    return (
+        tuple(sorted({SIZE.sub("#x#", one) for one in names})) if len(names) < _MOST_NAMES else ()
+    )

@@ -28,8 +28,11 @@ def is_wrapper(thing: object) -> bool:
 
 
 def below_refusing(thing: object) -> list[tuple[str, object]]:
-    """Give the parts of a module and its attributes, but for the hooks by which torch shards."""
-    return list(_below(thing)) if is_module(thing) else []
+    """Give the parts of a module and its attributes, but for the hooks by which torch shards.
+
+    Of what is no module, the modules that it keeps: no copy is to share their weights.
+    """
+    return [one for one in _below(thing) if is_module(thing) or is_module(one[1])]
 
 
 def _below(thing: object) -> Iterator[tuple[str, object]]:

@@ -74,6 +74,16 @@ class Recurses:
         return getattr(self.inner, name)
 
 
+class Keeper:
+    """Keeps something, and is no module."""
+
+    def __init__(self, kept: object) -> None:
+        self.kept = kept
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        raise RuntimeError("there is one of these")
+
+
 class RefusesToBeCopied(nn.Module):
     def __deepcopy__(self, memo: Any) -> Any:
         raise AssertionError("does not support deepcopy")
@@ -291,6 +301,14 @@ NAMED = {
         {"the model itself": ()},
     ),
     "a model that refuses itself, as a whole": (RefusesToBeCopied, {"the model itself": ()}),
+    "what lies in a module that something keeps which refuses": (
+        lambda: Net(ema=Keeper(Net(lock=threading.Lock()))),
+        {"ema": (), "ema.kept.lock": ()},
+    ),
+    "nothing of what keeps no module, and refuses": (
+        lambda: Net(own=Keeper(threading.Lock())),
+        {"own": ()},
+    ),
     "what lies in a list that holds itself, once": (a_list_in_itself, {"inner[0]": ()}),
 }
 

@@ -1,0 +1,100 @@
+"""Archives of numpy are held against those beside them, by the names of their arrays."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import preflight
+from preflight.finding import Severity
+
+pytestmark = pytest.mark.usefixtures("at_hand")
+
+
+def archive(*names: str) -> bytes:
+    held = io.BytesIO()
+    np.savez(held, **{one: np.arange(6.0) for one in names})
+    return held.getvalue()
+
+
+BOTH = archive("embeds", "pooled")
+ALIKE = {f"{number:03}.npz": BOTH for number in range(9)}
+
+
+def told(
+    folder: Path, files: Mapping[str, bytes], **flags: bool | str
+) -> list[tuple[str, str, str, Severity]]:
+    for name, content in files.items():
+        (folder / "cache" / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / "cache" / name).write_bytes(content)
+    select = ["cache-damaged", "cache-content"]
+    report = preflight.run("cache=cache", folder=str(folder), select=select, **flags)
+    assert not any(one.broken for one in report.checks)
+    return [
+        (one.check, str(one.at.file).removeprefix("cache/"), one.message, one.severity)
+        for one in report.findings
+    ]
+
+
+@pytest.mark.parametrize("depth", ["index", "bytes", "decode"])
+def test_an_array_that_one_archive_lacks_is_told_at_any_depth_and_again(
+    tmp_path: Path, depth: str
+) -> None:
+    files = {**ALIKE, "009.npz": archive("embeds")}
+
+    found = told(tmp_path, files, depth=depth)
+
+    message = "holds no array pooled, which each of 9 files beside it holds"
+    assert found == [("cache-damaged", "009.npz", message, Severity.ERROR)]
+    assert told(tmp_path, {}, depth=depth) == found  # by what is remembered of all
+    again = told(tmp_path, {"010.npz": archive("pooled")}, depth=depth)  # and of some
+    assert [one[1] for one in again] == ["009.npz", "010.npz"]
+
+
+def test_with_torch_it_is_told_once(tmp_path: Path) -> None:
+    found = told(tmp_path, {**ALIKE, "009.npz": archive("embeds")}, deep=True)
+
+    assert [one[:2] for one in found] == [("cache-content", "009.npz")]
+
+
+def test_what_some_samples_may_lack_is_a_warning(tmp_path: Path) -> None:
+    masked = {name: archive("latents", "alpha_mask") for name in ALIKE}
+
+    (finding,) = told(tmp_path, {**masked, "009.npz": archive("latents")})
+
+    assert finding[1:] == (
+        "009.npz",
+        "holds no array alpha_mask, which each of 9 files beside it holds",
+        Severity.WARNING,
+    )
+
+
+HEALTHY = {
+    "all alike": {},
+    "more than the others": {"009.npz": archive("embeds", "pooled", "size")},
+    "of another name": {"stats.npz": archive("mean", "std")},
+    "in another folder": {"val/1.npz": archive("embeds")},
+    "two kinds": {f"{number:03}.npz": archive("embeds") for number in range(9, 16)},
+    "a list of arrays": {"list.npz": archive(*map(str, range(80)))},
+}
+
+
+@pytest.mark.parametrize("name", HEALTHY)
+def test_archives_that_may_differ_are_left_alone(tmp_path: Path, name: str) -> None:
+    assert told(tmp_path, {**ALIKE, **HEALTHY[name]}) == []
+
+
+@pytest.mark.parametrize("deep", [False, True])
+def test_sizes_in_names_differ_from_file_to_file(tmp_path: Path, deep: bool) -> None:  # noqa: FBT001
+    sizes = ["64x64"] * 9 + ["96x64", "64x96"]
+    files = {f"{n}.npz": archive(f"latents_{one}", f"crop_{one}") for n, one in enumerate(sizes)}
+
+    assert told(tmp_path, files, deep=deep) == []
+
+
+def test_few_archives_say_nothing_of_each_other(tmp_path: Path) -> None:
+    assert told(tmp_path, {"1.npz": BOTH, "2.npz": BOTH, "3.npz": archive("embeds")}) == []
