@@ -228,6 +228,10 @@ ELSEWHERE: Mapping[str, str] = {
     ),
     **dict.fromkeys(("copy.deepcopy(model)", "id({})", "id(it)", "vars(one)"), COPIES),
     'copyreg.pickle(type({}), lambda _: "shared")': COPIES,
+    **dict.fromkeys(
+        ("optimizer.zero_grad()", "loss.backward()"),
+        "training/test_clearing.py:test_what_is_cleared_is_left_alone",
+    ),
     "copy.deepcopy({})": "checks/test_source_state_aliased.py:"
     "test_it_is_what_happens_and_the_fix_mends_it",
     "register_forward_hook(self.hook)": "checks/test_model_half_copied.py:"

@@ -15,7 +15,7 @@ from preflight.scripts.met.own_steps import OwnSteps
 from preflight.scripts.met.seeking import seeking, slopes
 from preflight.scripts.points import Point
 from preflight.scripts.watch import Watch
-from preflight.training.cleared import Cleared
+from preflight.training.clearing import Clearing
 from preflight.training.facts import UNUSED, Idle, Steps
 from preflight.training.step_numbers import StepNumbers
 from preflight.training.trained import Trained
@@ -29,7 +29,7 @@ class MetSteps:
         self._watch = watch
         self.trained = Trained(watch.root, watch.place)
         self.numbers = StepNumbers(watch.place, watch.clock)
-        self.cleared = Cleared(watch.place)
+        self.clearing = Clearing(watch.place)
         self._own = OwnSteps(watch)
         self._handles: list[Any] = []
         watch.on_stop.append(self.tell)
@@ -57,7 +57,7 @@ class MetSteps:
             return
         self.trained.stepped(optimizer)
         self.numbers.stepped(optimizer, self.trained.name)
-        self.cleared.stepped(optimizer)
+        self.clearing.stepped(optimizer)
         self._own.stepped()
 
     def tell(self) -> None:
@@ -78,7 +78,7 @@ class MetSteps:
                 recovered=numbers.recovered,
                 evaluation=numbers.bad_evaluation,
                 idle=tuple(one for one in self.trained.idle() if self._is_sure(one)),
-                uncleared=self.cleared.stop(),
+                uncleared=self.clearing.stop(),
                 seconds=numbers.seconds,
                 gpu_bytes=numbers.gpu_bytes(),
             ),
@@ -135,7 +135,7 @@ def _backward(original: Callable[..., Any], watch: Watch) -> Callable[..., Any]:
     def backward(tensors: Any, *args: Any, **kwargs: Any) -> Any:
         if not watch.is_here:
             return original(tensors, *args, **kwargs)
-        _of(watch).cleared.backward()
+        _of(watch).clearing.backward()
         numbers, sought = _of(watch).numbers, watch.options.get("seeking")
         with numbers.backward(tensors), slopes(watch, numbers) if sought else nullcontext():
             if sought and numbers.bad_loss is not None:

@@ -34,7 +34,7 @@ class _Optimizer:
     """Whether a gradient was added to that of the probe since the last step."""
 
 
-class Cleared:
+class Clearing:
     """Looks at one gradient of each optimizer as the next ones begin to be computed.
 
     Another model's may be computed first, with those of this one still there: it counts whether

@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import nn
 
-from preflight.training.cleared import Cleared
+from preflight.training.clearing import Clearing
 
 STEPS = 4
 
@@ -20,7 +20,7 @@ class Loop:
     def __init__(self) -> None:
         self.model = nn.Linear(4, 2)
         self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.01)
-        self.seen = Cleared(lambda: None)
+        self.seen = Clearing(lambda: None)
 
     def backward(self, model: Any = None) -> None:
         """Compute gradients of a model, else of its own."""
