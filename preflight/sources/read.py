@@ -18,7 +18,6 @@ from preflight.sources.facts import (
     SourceFacts,
     SourceFile,
 )
-from preflight.sources.flaws.bodies import bodies
 from preflight.sources.flaws.tuples import returned_in
 from preflight.sources.mentions import Wanted, wanted_for
 from preflight.sources.one_source import (
@@ -36,6 +35,7 @@ from preflight.sources.search import (
     written_on_the_way,
 )
 from preflight.sources.unguarded import unguarded_file
+from preflight.syntax.bodies import bodies
 from preflight.syntax.config_files import given_by_configs
 from preflight.syntax.copies import Code, copier_of
 from preflight.syntax.imports.modules import Modules

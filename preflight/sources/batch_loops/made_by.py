@@ -9,8 +9,8 @@ import ast
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from preflight.sources.flaws.bodies import Body, parameters
 from preflight.sources.flaws.tuples import imports_in
+from preflight.syntax.bodies import Body, parameters
 from preflight.syntax.running import last_name
 
 # They give what they are handed, one after the other.

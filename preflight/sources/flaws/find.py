@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping, Sequence
 
-from preflight.sources.flaws.bodies import Body, is_try
 from preflight.sources.flaws.busy import busy_waits
 from preflight.sources.flaws.facts import Flaws, Returned, TupleLoop
 from preflight.sources.flaws.jumps import jumps
@@ -14,6 +13,7 @@ from preflight.sources.flaws.tuples import file_called, imports_in, returned_in,
 from preflight.sources.flaws.unbound import unbound_reads
 from preflight.sources.flaws.unstable_orders import unstable_orders
 from preflight.sources.flaws.words import Signs
+from preflight.syntax.bodies import Body, is_try
 from preflight.syntax.parsing import Parsed
 from preflight.syntax.source_files import is_test
 

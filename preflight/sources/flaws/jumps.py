@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-from preflight.sources.flaws.bodies import Body, is_try, own, text_at
 from preflight.sources.flaws.facts import Jump, Spot
 from preflight.sources.flaws.raising import Caught, caught_by
+from preflight.syntax.bodies import Body, is_try, own, text_at
 from preflight.syntax.parsing import Parsed, code_of
 
 

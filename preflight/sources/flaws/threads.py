@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from preflight.sources.flaws.bodies import Body
 from preflight.sources.flaws.facts import Spot, Thread
+from preflight.syntax.bodies import Body
 from preflight.syntax.parsing import Parsed, code_of
 from preflight.syntax.running import last_name
 

@@ -7,16 +7,6 @@ import builtins
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from preflight.sources.flaws.bodies import (
-    Body,
-    is_try,
-    loads,
-    own,
-    parameters,
-    parts,
-    stored,
-    text_at,
-)
 from preflight.sources.flaws.facts import Spot, UnboundRead
 from preflight.sources.flaws.raising import (
     USUAL,
@@ -25,6 +15,17 @@ from preflight.sources.flaws.raising import (
     begin_of,
     caught_by,
     raisers,
+)
+from preflight.syntax.bodies import (
+    DEFINITIONS,
+    Body,
+    is_try,
+    loads,
+    own,
+    parameters,
+    parts,
+    stored,
+    text_at,
 )
 from preflight.syntax.parsing import Parsed, code_of
 from preflight.syntax.running import header, last_name
@@ -118,7 +119,7 @@ def _tries(body: Sequence[ast.stmt]) -> Iterator[tuple[ast.Try, frozenset[str]]]
     stack: list[ast.AST] = list(reversed(body))
     while stack:
         node = stack.pop()
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        if isinstance(node, DEFINITIONS):
             known.add(node.name)
             continue
         if is_try(node):
@@ -189,7 +190,7 @@ class _Reads:
             self.given |= stored([one])
             return True
         inner = [part for part in parts(one) if _holds_statements(part)]
-        is_scope = isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))
+        is_scope = isinstance(one, DEFINITIONS)
         if is_scope:
             self.given.add(one.name)  # type: ignore[attr-defined]
         self._read(header(one) if inner else [one], in_any_case=in_any_case)

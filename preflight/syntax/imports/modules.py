@@ -20,6 +20,7 @@ from preflight.syntax.scopes import (
     add_import,
 )
 from preflight.syntax.surroundings import Function
+from preflight.values.code_name import module_file
 from preflight.values.names import name_of
 
 # A job's own modules are tens; nobody writes one of more than two megabytes by hand.
@@ -64,10 +65,9 @@ class Modules:
         if not dotted or not all(part.isidentifier() for part in dotted):
             return None
         for folder in self.folders:
-            stem = os.path.join(folder, *dotted)
-            for path in (os.path.join(stem, "__init__.py"), stem + ".py"):
-                if os.path.isfile(path):
-                    return self.read_file(path, dotted)
+            path = module_file(folder, dotted)
+            if path is not None:
+                return self.read_file(path, dotted)
         return None
 
     def read_file(self, path: str, dotted: tuple[str, ...]) -> Module | None:

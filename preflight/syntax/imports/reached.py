@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from preflight.syntax.bodies import DEFINITIONS
 from preflight.syntax.imports.needed_modules import NeededModules
 from preflight.syntax.parsing import Parsed
 from preflight.syntax.running import last_name
@@ -21,7 +22,6 @@ from preflight.syntax.surroundings import Around, walk
 _HOOKS = frozenset({"setup", "prepare_data", "train_dataloader", "val_dataloader"})
 
 
-_DEFINES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _WORD = re.compile(r"[^\W\d]\w*")
 
 
@@ -114,7 +114,9 @@ def unnamed(parsed: Parsed, called: Iterable[str]) -> Iterator[Unnamed]:
     for node in parsed.tree.body:
         first, last = node.lineno, node.end_lineno or node.lineno
         words = set(_WORD.findall("\n".join(parsed.lines[first - 1 : last])))
-        if isinstance(node, _DEFINES) and not (node.decorator_list or getattr(node, "bases", None)):
+        if isinstance(node, DEFINITIONS) and not (
+            node.decorator_list or getattr(node, "bases", None)
+        ):
             plain.setdefault(node.name, []).append((Unnamed(node.name, first, last), words))
         else:
             spoken.append(words)
