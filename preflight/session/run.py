@@ -225,16 +225,12 @@ def report_of(
     """
     judgement = gate.judge(
         checks,
-        judged.outcomes,
-        judged.findings,
+        judged,
         job,
         is_of_job=summary.is_of_job(checks, judged.looked, outcomes=judged.outcomes, select=select),
         baseline=baseline,
         unearned=unearned,
         asked_for=asked_for(checks, job),
-        left=frozenset(reason for _, reason in judged.left),
-        foreign=judged.foreign,
-        interrupted=judged.interrupted,
         today=today(),
     )
     report = Report(

@@ -12,6 +12,9 @@ from preflight.syntax.running import last_name
 Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+TRIES = (ast.Try, getattr(ast, "TryStar", ast.Try))
+"""A `try`; one with `except*` is of a type that Python 3.10 lacks."""
+
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 # Half of all nodes are of these, and there is nothing below them.
@@ -79,11 +82,6 @@ def children(node: ast.AST) -> list[ast.AST]:
     return found
 
 
-def is_try(node: ast.AST) -> bool:
-    """Whether it is a `try`; one with `except*` is of a type that Python 3.10 lacks."""
-    return type(node).__name__ in {"Try", "TryStar"}
-
-
 def caught_in(handler: ast.ExceptHandler) -> list[str]:
     """Give the last words of the classes that a handler catches; empty where it names none."""
     kind = handler.type
@@ -92,7 +90,7 @@ def caught_in(handler: ast.ExceptHandler) -> list[str]:
 
 def parts(node: ast.AST) -> Iterator[ast.AST]:
     """Give what stands directly in a statement, in the order of the text."""
-    if is_try(node):
+    if isinstance(node, TRIES):
         for field in ("body", "handlers", "orelse", "finalbody"):
             yield from getattr(node, field)
     else:

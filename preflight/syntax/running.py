@@ -181,7 +181,7 @@ def _is_free_variable(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and node.value not in _LAUNCHED
 
 
-def last_name(node: ast.AST) -> str:
+def last_name(node: ast.AST | None) -> str:
     """Give the last word of a name: `loader` of `self.loader`, of anything else none."""
     if isinstance(node, ast.Name):
         return node.id

@@ -11,7 +11,7 @@ from preflight.sources.batch_loops.made_by import PASS_ON, made_by, names_in, pl
 from preflight.sources.batch_loops.telling import Spans, tells_epoch, untold_epochs
 from preflight.sources.batch_loops.uses import uses_of
 from preflight.sources.flaws.facts import BatchLoop, Use
-from preflight.syntax.bodies import Body, caught_in, is_try
+from preflight.syntax.bodies import TRIES, Body, caught_in
 from preflight.syntax.running import last_name
 
 # Exceptions by which a loop copes with a batch of another form.
@@ -155,13 +155,11 @@ def spans(body: Body) -> tuple[Spans, Spans]:
     for node in body.nodes:
         if isinstance(node, ast.If) and "__main__" not in ast.dump(node.test):
             tested.append((node.lineno, node.end_lineno or node.lineno))
-        elif is_try(node) and not _COPES.isdisjoint(
-            name
-            for one in node.handlers
-            for name in caught_in(one)  # type: ignore[attr-defined]
+        elif isinstance(node, TRIES) and not _COPES.isdisjoint(
+            name for one in node.handlers for name in caught_in(one)
         ):
-            inner = node.body  # type: ignore[attr-defined]
-            coped.append((inner[0].lineno, inner[-1].end_lineno))
+            inner = node.body
+            coped.append((inner[0].lineno, inner[-1].end_lineno or inner[-1].lineno))
     return tested, coped
 
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from preflight.syntax.bodies import DEFINITIONS, caught_in, is_try, own, stored
+from preflight.syntax.bodies import DEFINITIONS, TRIES, caught_in, own, stored
 from preflight.syntax.running import last_name
 
 BROAD = frozenset({"*", "Exception", "BaseException"})
@@ -156,7 +156,7 @@ def begin_of(body: Sequence[ast.stmt], caught: Caught) -> Begin:
     stack: list[ast.AST] = list(reversed(body))
     while stack:
         node = stack.pop()
-        if is_try(node) and node.handlers:  # type: ignore[attr-defined]
+        if isinstance(node, TRIES) and node.handlers:
             bound |= stored([node])  # it looks after itself
             continue
         inner = [one for one in ast.iter_child_nodes(node) if isinstance(one, ast.stmt)]
