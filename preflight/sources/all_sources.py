@@ -77,7 +77,8 @@ class JobSources:
 
     def open(self) -> list[EnvironmentRead]:
         """Give the reads on which more has to be known: which may be what stops the job."""
-        return [one for one in self._needed() if _depends(one)]
+        needed = ((one, one.stands) for one in self._needed())
+        return [one for one, at in needed if at.tests or at.as_main or function_of(one)]
 
     def _needed(self) -> Iterator[EnvironmentRead]:
         needed = (one for one in self._reads() if not one.guarded and not one.is_set)
@@ -172,22 +173,23 @@ class JobSources:
             in_allocation="SLURM_JOB_ID" in self.environment,
         )
 
-    def _set_by_sources(self) -> frozenset[str] | None:
-        """Give the variables that sources may set; None: any."""
-        if any(one.loads_dotenv for one in self.files.values()):
-            return None
-        files = (one for name, one in self.files.items() if not is_test(name))
-        return frozenset(store.variable for one in files for store in one.stores)
-
     # --- reads
 
-    def _reads(self) -> Iterator[EnvironmentRead]:
-        """Say of each read whether the variable is set, here or by the sources themselves."""
+    def _stored(self) -> dict[str, set[str]]:
+        """Give the variables that sources set, each with the files that do."""
         stored: dict[str, set[str]] = {}
         for name, one in self.files.items():
             for store in () if is_test(name) else one.stores:
                 stored.setdefault(store.variable, set()).add(name)
-        dotenv = any(one.loads_dotenv for one in self.files.values())
+        return stored
+
+    def _has_dotenv(self) -> bool:
+        """Whether a file sets variables of which nobody knows the names."""
+        return any(one.loads_dotenv for one in self.files.values())
+
+    def _reads(self) -> Iterator[EnvironmentRead]:
+        """Say of each read whether the variable is set, here or by the sources themselves."""
+        stored, dotenv = self._stored(), self._has_dotenv()
         for name, one in self.files.items():
             about = launchers_in(os.path.basename(name)) if name != self.name else frozenset()
             for read in one.reads:
@@ -202,7 +204,8 @@ class JobSources:
                 )
 
     def _judged(self) -> Iterator[EnvironmentRead]:
-        defaults = Defaults(self.environment, self._set_by_sources())
+        stored = None if self._has_dotenv() else frozenset(self._stored())
+        defaults = Defaults(self.environment, stored)
         mentions = [one for one in self.mentions if not is_test(one.file)]
         handed: dict[tuple[str, int], set[str]] = {}
         for place in (place for one in mentions for place in one.handed):
@@ -243,13 +246,11 @@ class JobSources:
         ]
         if self.files[read.file].is_script:  # each script has a `main` of its own
             every = [one for one in every if one[0] == read.file] or every
-        if not every and self._has_start(read) and function in self._uncalled():
+        uncalled = (name for one in self.mentions for name in one.uncalled)
+        if not every and self._has_start(read) and function in uncalled:
             return f"nothing calls {shown(function)}()"
         calls = [self._standing_off(call.stands, file, defaults) for file, call in every]
         return calls[0] if calls and None not in calls else None
-
-    def _uncalled(self) -> frozenset[str]:
-        return frozenset(name for one in self.mentions for name in one.uncalled)
 
     def _has_start(self, read: EnvironmentRead) -> bool:
         """Whether it is known what is started, of which a library by itself says nothing."""
@@ -279,11 +280,8 @@ class JobSources:
         """
         scripts = [name for name, one in self.files.items() if one.is_script]
         named = [name for name in scripts if trains(name)]
-        each = (
-            [name for name in those if not self._is_imported(name)]
-            for those in (self.perhaps(), scripts)
-        )
-        return named or next(filter(None, each), [])
+        alone = [name for name in self.perhaps() if not self._is_imported(name)]
+        return named or alone or [name for name in scripts if not self._is_imported(name)]
 
     def _is_imported(self, file: str) -> bool:
         return any(
@@ -298,7 +296,3 @@ def _by_itself(read: EnvironmentRead) -> str | None:
     if read.stands.rehearsed is not None:
         return f"it stands in {read.stands.rehearsed}"
     return "it stands in a test" if is_test(read.file) else None
-
-
-def _depends(read: EnvironmentRead) -> bool:
-    return bool(read.stands.tests or read.stands.as_main or function_of(read))

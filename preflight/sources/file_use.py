@@ -14,7 +14,7 @@ from preflight.objects.facts import Definition
 from preflight.pairing.rules import PLAIN
 from preflight.pipelines.facts import UsesFiles
 from preflight.syntax.parsing import Parsed
-from preflight.syntax.running import last_name, text_of
+from preflight.syntax.running import FUNCTIONS, last_name, text_of
 
 # Whoever asks, or lists, or names a table, writes one of these.
 _ACTS = re.compile(
@@ -35,7 +35,6 @@ _TABLE = re.compile(r"(?:.*[/\\])?([^/\\*{}]+\.(?:csv|tsv|jsonl?|txt|lst))", re.
 # What is asked for is no part of a sample.
 _ASIDE = re.compile(r"ck?pt|checkpoint|cache|out|save|config|resume|model|weight|log|meta|latent")
 
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _TABLES = 50
 
 
@@ -74,8 +73,8 @@ def _texts_in(tree: ast.AST) -> Iterator[tuple[ast.Constant, str]]:
 
 def _asking(tree: ast.Module) -> Iterator[ast.expr]:
     """Give the tests for a caption that may not be there, at which nothing is raised."""
-    holders: list[ast.AST] = [one for one in ast.walk(tree) if isinstance(one, _FUNCTIONS)]
-    for holder in [*holders, *(one for one in tree.body if not isinstance(one, _FUNCTIONS))]:
+    holders: list[ast.AST] = [one for one in ast.walk(tree) if isinstance(one, FUNCTIONS)]
+    for holder in [*holders, *(one for one in tree.body if not isinstance(one, FUNCTIONS))]:
         if any(_TEXT.fullmatch(text) for _, text in _texts_in(holder)):
             yield from (test for test in _tests(holder) if _asks(test))
 

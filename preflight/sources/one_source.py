@@ -87,11 +87,9 @@ def look_into(path: str, name: str, place: int = 0, *, loops: bool = True) -> So
         content = content_of(path)
         words = words_in(content, name, loops=loops)
         bare = SourceFile(file=name, is_script=_is_script(content, name))
-        found = (
-            of_parsed(parse(content), name, words)._replace(is_script=bare.is_script)
-            if (words.any)
-            else bare
-        )
+        found = bare
+        if words.any:
+            found = of_parsed(parse(content), name, words)._replace(is_script=bare.is_script)
     except UnparsableError as error:
         told = str(error.line or ""), str(error)
         return SourceFile(file=name, place=place, unreadable=told)

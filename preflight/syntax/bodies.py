@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from typing import NamedTuple, TypeAlias
 
-from preflight.syntax.running import last_name
+from preflight.syntax.running import FUNCTIONS, last_name
 
 Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 
-DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+DEFINITIONS = (*FUNCTIONS, ast.ClassDef)
 TRIES = (ast.Try, getattr(ast, "TryStar", ast.Try))
 """A `try`; one with `except*` is of a type that Python 3.10 lacks."""
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from preflight.syntax.parsing import UnparsableError, parse
+from preflight.syntax.running import FUNCTIONS
 from preflight.syntax.scopes import (
     Imported,
     Module,
@@ -191,9 +192,7 @@ class Modules:
         """Find a method of an own class, or of an own class that it comes from."""
         for one in self.lineage(holder, hops):
             for statement in getattr(one.node, "body", ()):
-                if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)) and (
-                    statement.name == name
-                ):
+                if isinstance(statement, FUNCTIONS) and (statement.name == name):
                     owner = holder.node if isinstance(holder.node, ast.ClassDef) else None
                     return Own(statement, replace(one.scope, owner=owner))
         return None
