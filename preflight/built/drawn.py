@@ -109,8 +109,7 @@ class Drawing:
     def close(self) -> None:
         """End what was started."""
         if self._process is not None:
-            with self._process.ending(self._asked.alive):
-                pass
+            self._process.end(self._asked.alive)
 
 
 class _Beyond:
