@@ -8,9 +8,9 @@ from preflight.findings.finding import Finding
 from preflight.findings.registry import built_in
 from preflight.findings.report import Outcome, Report
 from preflight.settings.job import Job
-from preflight.sources.read import read_source
 from preflight.targets.targets import Source
 from preflight.testing import ask
+from tests.read_sources import read_source
 
 
 def reason(check: str, facts: object, job: Job | None = None) -> str | None:

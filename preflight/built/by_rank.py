@@ -110,8 +110,7 @@ class ByRank:
     def close(self) -> None:
         """End what was started."""
         if self._process is not None:
-            with self._process.ending(self._asked.alive):
-                pass
+            self._process.end(self._asked.alive)
 
     def _heard(self, process: anew.Anew) -> Mapping[str, Any]:
         """Wait for the last word of a process, or say why there is none."""

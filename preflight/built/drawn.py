@@ -6,7 +6,7 @@ import functools
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from preflight.batches.child.drawing import Drawable, draw
@@ -35,7 +35,6 @@ from preflight.users_code.frames import said_by
 from preflight.users_code.fresh import anew
 from preflight.users_code.fresh.orders import begun, next_order, teller, telling_failures
 from preflight.users_code.importing import files_of_workers, import_torch
-from preflight.values.code_name import write_pick
 from preflight.values.own_files import is_our_line
 
 WHOLE, DRAWS, FLOW = "WholePass", "RandomDraws", "Flow"
@@ -110,8 +109,7 @@ class Drawing:
     def close(self) -> None:
         """End what was started."""
         if self._process is not None:
-            with self._process.ending(self._asked.alive):
-                pass
+            self._process.end(self._asked.alive)
 
 
 class _Beyond:
@@ -197,7 +195,7 @@ def _serve(
     @while_made(where.defined(factory, root).at, root, counts=FLOW in wants)
     def again(names: Sequence[str]) -> list[Drawable]:
         one_of_them = functools.partial(collect, its, factory, names, {})
-        return walk(its.built.spec, made(its, factory, stood_in), one_of_them) or []
+        return holders.walk(its.built.spec, made(its, factory, stood_in), one_of_them) or []
 
     try:
         found = again(next_order(orders)["draw"])
@@ -267,24 +265,6 @@ def collect(
 
 
 # --- for both processes ---------------------------------------------------------------------------
-
-# What holds loaders may be held itself; more is nobody's code.
-_DEEPEST = 3
-
-
-def walk(
-    name: str, made: object, look_at: Callable[[str, object], list[Any] | None], depth: int = 0
-) -> list[Any] | None:
-    """Look at what was made, or at the loaders and models that it holds; None: there are none."""
-    found = look_at(name, made)
-    if found is not None or depth > _DEEPEST:
-        return found
-    looks = [
-        walk(name + write_pick(steps), part, look_at, depth + 1)
-        for steps, part in holders.parts_of(made)
-    ]
-    known = [one for one in looks if one is not None]
-    return [facts for one in known for facts in one] if known else None
 
 
 def wrapped(dataset: Any, options: Mapping[str, Any], **given: Any) -> object:

@@ -14,10 +14,6 @@ from preflight.loaders import live
 from preflight.loaders import sent as loader
 from preflight.loaders.facts import Loaded, Sent
 from preflight.settings.job import Job
-from preflight.values.code_name import write_pick
-
-# What holds loaders may be held itself; more is nobody's code.
-_DEEPEST = 3
 
 _AT = Location(name="loader")
 _NAME_IT = (
@@ -31,7 +27,7 @@ def look(thing: object, job: Job) -> Iterator[Look]:
     Of a holder that is to be asked for its loaders, what it raises goes up to the caller.
     """
     try:
-        found = dict(_loaders("loader", thing))
+        found = dict(holders.walk("loader", thing, _loader) or ())
     except CannotLookError as error:
         yield Failed(at=_AT, error=str(error), kinds=(Sent, Loaded), fix=error.fix)
         return
@@ -48,9 +44,5 @@ def look(thing: object, job: Job) -> Iterator[Look]:
             yield Looked(facts=reads)
 
 
-def _loaders(name: str, thing: object, depth: int = 0) -> Iterator[tuple[str, object]]:
-    if loader.is_loader(thing):
-        yield name, thing
-    elif depth <= _DEEPEST:
-        for steps, part in holders.parts_of(thing):
-            yield from _loaders(name + write_pick(steps), part, depth + 1)
+def _loader(name: str, thing: object) -> list[tuple[str, object]] | None:
+    return [(name, thing)] if loader.is_loader(thing) else None

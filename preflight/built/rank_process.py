@@ -14,7 +14,8 @@ from typing import Any
 
 from preflight.batches.tracebacks import in_worker
 from preflight.built.conditions import WAITING, list_otherwise, stand_for
-from preflight.built.drawn import collect, walk
+from preflight.built.drawn import collect
+from preflight.built.making import holders
 from preflight.built.making.blame import RaisedError, blaming, unbuilt
 from preflight.built.making.job_code import NamedObject, attribute, imported, made, named
 from preflight.built.ranks_to_make import world_of
@@ -88,7 +89,7 @@ def _told_by_rank(
     stood_in = StoodIn()
     factory = attribute(imported(its, stood_in), its.spec)
     one_of_them = functools.partial(collect, its, factory, order["names"], {})
-    found = walk(its.built.spec, made(its, factory, stood_in), one_of_them) or []
+    found = holders.walk(its.built.spec, made(its, factory, stood_in), one_of_them) or []
     told = {}
     for one in found:
         try:

@@ -11,10 +11,11 @@ from dataclasses import replace
 from types import ModuleType
 
 from preflight.built.by_rank import ByRank
-from preflight.built.drawn import Drawing, walk, wrapped
+from preflight.built.drawn import Drawing, wrapped
+from preflight.built.making import holders
 from preflight.built.making.blame import (
     RaisedError,
-    blaming_users,
+    blaming,
     made_on_cpu,
     unbuilt,
     unimportable,
@@ -95,9 +96,9 @@ def _look(asked: Asked, drawing: Drawing, by_rank: ByRank) -> list[Facts]:
         )
         # We import late, also what the user's code has taken off the path.
         sys.path += [folder for folder in path if folder not in sys.path]
-        with step(f"look at {spec.name}"), blaming_users(options["root"]):
+        with step(f"look at {spec.name}"), blaming("look", options["root"]):
             look_at = functools.partial(_look_at_one, its, factory, around, drawing.names)
-            found = walk(built.spec, thing, look_at)
+            found = holders.walk(built.spec, thing, look_at)
     except RaisedError as raised:
         return [unbuilt(built, raised, root, factory, stood_in)]
     if found is None:

@@ -19,14 +19,11 @@ from preflight.formats.magic import HEAD, is_lfs_pointer, what_is, with_article
 from preflight.formats.stored import StoredFile
 from preflight.formats.suffixes.dcp import PLAN, PLAN_NAME
 from preflight.formats.torch.distcp import SavePlan, Stored, items_from_end, read_plan
-from preflight.formats.zip.directory import END_MAGIC, MAGIC
+from preflight.formats.zip.directory import END, END_MAGIC, MAGIC
 from preflight.values.names import counted, first_of, shown
 
 # Items at the end of a part that are looked at.
 _MOST_ITEMS = 4_096
-
-# Bytes at the end of an archive that say where its directory is.
-_END = 22
 
 
 def is_plan(path: str) -> bool:
@@ -133,7 +130,7 @@ def _says_so_itself(path: str, size: int) -> bool:
     try:
         with open(path, "rb") as file:
             begins = file.read(len(MAGIC)) == MAGIC
-            file.seek(max(0, size - _END))
-            return begins and not file.read(_END).startswith(END_MAGIC)
+            file.seek(max(0, size - END.size))
+            return begins and not file.read(END.size).startswith(END_MAGIC)
     except OSError:
         return True

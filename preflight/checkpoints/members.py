@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 
 from preflight.checkpoints import state_names as checkpoint_names
-from preflight.checkpoints.notes import notes_of
+from preflight.checkpoints.notes import INDEX, notes_of
 from preflight.values.names import name_of
 
 _RANKED = re.compile(r"(.*?_)(\d{1,4})(\D.*)")
@@ -24,7 +24,7 @@ _OWN_STEP = re.compile(r"((?:step|iter|epoch|checkpoint|ckpt)[-_=]?)#", re.IGNOR
 
 # Pieces of one model, however many: `model-00001-of-00003.safetensors`, `model.safetensors`.
 _PIECE = re.compile(r"[-_]\d{1,6}-of-\d{1,6}(?=\.)")
-_INDEX = ".index.json"
+
 _WEIGHTS = re.compile(
     r"(?:.*/)?(?:(?:diffusion_)?(?:pytorch_)?model|adapter_model)\.(?:safetensors|bin|pt|npz)"
 )
@@ -57,7 +57,7 @@ def held_by(folder: str, paths: Collection[str]) -> frozenset[str]:
         return f"{match[1]}{match[2]}#" if int(match[3]) in own else match[0]
 
     plain = {_WORLD.sub("world_size_#", _STEP.sub(without, one)) for one in inside}
-    needless = {f"{one}{_INDEX}" for one in plain if _WEIGHTS.fullmatch(one)}
+    needless = {f"{one}{INDEX}" for one in plain if _WEIGHTS.fullmatch(one)}
     return frozenset({_PIECE.sub("", one) for one in plain} | needless)
 
 
@@ -87,8 +87,8 @@ def lacking(name: str, held: Mapping[str, AbstractSet[str]], usual: AbstractSet[
     here = held[name]
     lacks = {one for one in usual - here if not _is_otherwise(one, here - usual)}
     if any(map(_WEIGHTS.fullmatch, here - usual)):  # saved in another format
-        lacks = {one for one in lacks if not _WEIGHTS.fullmatch(one.removesuffix(_INDEX))}
-    lacks -= {f"{one}{_INDEX}" for one in lacks}
+        lacks = {one for one in lacks if not _WEIGHTS.fullmatch(one.removesuffix(INDEX))}
+    lacks -= {f"{one}{INDEX}" for one in lacks}
     fewer = _smaller_launch(here, usual)
     step = re.findall(r"\d{1,18}", name) or ["#"]
     return {

@@ -123,9 +123,7 @@ def _of_files(top: str, alone: list[str], damaged: Mapping[str, Wrong]) -> list[
     by_name = {
         name_of(path, top) if path != top else os.path.basename(path): path for path in alone
     }
-    groups = names.together(by_name)
-    kept = _kept(top, groups)
-    groups = {first: those for first, those in groups.items() if first in kept} or groups
+    groups = _kept(top, names.together(by_name))
     often = names.alike(groups)
     held = {
         first: frozenset(map(names.role_of, those if names.kind_of(first) in often else ()))
@@ -202,21 +200,18 @@ def _states(top: str, groups: dict[str, list[str]]) -> dict[str, list[str]]:
     if in_parts:
         like = {names.kind_of(name) for name in in_parts if "#" in names.kind_of(name)}
         of_parts = {name for name in finished if names.kind_of(name) in like}.union(in_parts)
-        states = {name: of for name, of in finished.items() if name in of_parts}
-        kept = _kept(top, states)
-        return {name: of for name, of in states.items() if name in kept} or states
+        return _kept(top, {name: of for name, of in finished.items() if name in of_parts})
     called_so = {name: of for name, of in finished.items() if CHECKPOINT.fullmatch(name)}
-    kept = _kept(top, finished)
-    numbered = {name: of for name, of in finished.items() if name in kept}
-    return called_so or numbered or finished or groups
+    return called_so or _kept(top, finished) or groups
 
 
-def _kept(top: str, found: Iterable[str]) -> frozenset[str]:
-    """Leave out what lies beside checkpoints that are numbered alike; none where none are."""
-    found = list(found)
-    pointer = pointer_in(top)
+def _kept(top: str, found: dict[str, list[str]]) -> dict[str, list[str]]:
+    """Leave out what lies beside checkpoints that are numbered alike; nothing where none are."""
     kept = names.numbered(found)
-    return kept.union({pointer.to}.intersection(found)) if kept and pointer else kept
+    pointer = pointer_in(top)
+    if kept and pointer:
+        kept |= {pointer.to}
+    return {name: of for name, of in found.items() if name in kept} or found
 
 
 def _checkpoint(top: str, name: str, paths: list[str], damaged: Mapping[str, Wrong]) -> Checkpoint:

@@ -8,6 +8,7 @@ from typing import Any
 
 from preflight.formats.magic import LONGEST_LFS_POINTER, is_lfs_pointer, size_in_lfs_pointer
 from preflight.values.byte_sizes import format_size
+from preflight.values.listing import upward
 
 _POINTER = "is a Git LFS pointer"
 
@@ -50,10 +51,6 @@ def _in_work_tree(path: str) -> str:
     `git lfs pull --include=` takes it from there.
     """
     path = os.path.realpath(path)
-    top = os.path.dirname(path)
-    while not os.path.lexists(os.path.join(top, ".git")):
-        above = os.path.dirname(top)
-        if above == top:
-            return ""
-        top = above
-    return os.path.relpath(path, top).replace(os.sep, "/")
+    above = upward(os.path.dirname(path))
+    top = next((one for one in above if os.path.lexists(os.path.join(one, ".git"))), None)
+    return "" if top is None else os.path.relpath(path, top).replace(os.sep, "/")

@@ -18,6 +18,7 @@ from preflight.findings.exit_codes import (
     EXIT_NO_GO,
 )
 from preflight.findings.finding import Finding, Scope, Severity
+from preflight.findings.judge import Judged
 from preflight.findings.registry import fits
 from preflight.findings.report import Accepted, Outcome, Report
 from preflight.settings.how_to_look import Ignore
@@ -62,47 +63,36 @@ def read_baseline(path: str) -> dict[str, str]:
 
 def judge(
     checks: Mapping[str, Check],
-    outcomes: Iterable[Outcome],
-    findings: Iterable[Finding],
+    judged: Judged,
     job: Job,
     *,
     is_of_job: bool,
     baseline: Collection[str] = (),
     unearned: tuple[str, ...] = (),
     asked_for: frozenset[str] = frozenset(),
-    left: frozenset[str] = frozenset(),
-    foreign: frozenset[str] = frozenset(),
-    interrupted: bool = False,
     today: datetime.date,
 ) -> Judgement:
     """Say GO, NO-GO or CANNOT JUDGE.
 
     Args:
         checks: all that were asked.
-        outcomes: what became of each.
-        findings: all that were found.
+        judged: what they have found, and what became of each.
         job: its gate, and what it ignores until a day.
         is_of_job: whether anything of the job was judged.
         baseline: fingerprints that do not gate again.
         unearned: why it is no GO although nothing was found.
         asked_for: ids of checks that have to say something of all that they were asked about.
-        left: reasons for which targets were left out on purpose.
-        foreign: reasons that say that a check is not about what was skipped.
-        interrupted: whether the run was stopped.
         today: the day until which ignores hold.
     """
-    findings = tuple(findings)
-    kept, accepted = _sort_out(findings, job.ignore, baseline, today)
-    outcomes = tuple(outcomes)
+    kept, accepted = _sort_out(judged.findings, job.ignore, baseline, today)
     gating = [finding for finding in kept if gates(finding.severity, job.gate.fail_on)]
-    reasons = tuple(_reasons(outcomes, job, asked_for, left, foreign, interrupted=interrupted))
-    reasons += tuple(_uncounted(outcomes, findings, kept, job))
-    reasons = (*unearned, *reasons)
+    reasons = (*unearned, *_reasons(judged, job, asked_for), *_uncounted(judged, kept, job))
     if not (is_of_job or unearned):
         reasons = (*reasons, "Nothing of the job itself was looked at.")
     verdict = NO_GO if gating else CANNOT_JUDGE if reasons else GO
     by = {
-        scope.value: _verdict_of(scope, checks, gating, outcomes, job, verdict) for scope in Scope
+        scope.value: _verdict_of(scope, checks, gating, judged.outcomes, job, verdict)
+        for scope in Scope
     }
     return Judgement(
         verdict=verdict, verdict_by=by, findings=tuple(kept), accepted=accepted, reasons=reasons
@@ -172,28 +162,21 @@ def covers(ignore: Ignore, finding: Finding) -> bool:
     return any(fnmatchcase(place, ignore.at) for place in places)
 
 
-def _reasons(
-    outcomes: tuple[Outcome, ...],
-    job: Job,
-    asked_for: frozenset[str],
-    left: frozenset[str],
-    foreign: frozenset[str],
-    *,
-    interrupted: bool,
-) -> Iterable[str]:
-    if interrupted:
+def _reasons(judged: Judged, job: Job, asked_for: frozenset[str]) -> Iterable[str]:
+    left = {reason for _, reason in judged.left}
+    if judged.interrupted:
         yield "The run was interrupted before it had looked at everything."
     blind: dict[tuple[tuple[str, str], ...], list[str]] = {}
-    for outcome in outcomes:
+    for outcome in judged.outcomes:
         if outcome.broken and not _may_skip(outcome, job):
             cause = tuple((str(one.at), one.error) for one in outcome.broken)
             blind.setdefault(cause, []).append(outcome.id)
     for cause, ids in blind.items():
         number = counted(len(cause), "target")
         yield f"{first_of(ids, len(ids))} could not look at {number}."
-    for outcome in outcomes:
+    for outcome in judged.outcomes:
         if any(fits(word, outcome.id) for word in job.gate.require):
-            yield from _unlooked(outcome, foreign)
+            yield from _unlooked(outcome, judged.foreign)
         elif outcome.id in asked_for and not _may_skip(outcome, job):
             for skip in outcome.skipped:
                 if skip.count and skip.reason not in left:
@@ -217,19 +200,17 @@ def _unlooked(outcome: Outcome, foreign: frozenset[str]) -> Iterable[str]:
             yield f"{outcome.id} is required, and was skipped for {them}: {skip.reason}."
 
 
-def _uncounted(
-    outcomes: tuple[Outcome, ...], findings: tuple[Finding, ...], kept: list[Finding], job: Job
-) -> Iterable[str]:
+def _uncounted(judged: Judged, kept: list[Finding], job: Job) -> Iterable[str]:
     """Say of findings that were counted and not kept that nobody knows whether they are accepted.
 
     The gravest are kept: what was not kept may gate only where all that was gates by itself.
     """
     lightest: dict[str, Severity] = {}
-    for one in findings:
+    for one in judged.findings:
         lightest[one.check] = min(one.severity, lightest.get(one.check, one.severity))
-    there = Counter(one.check for one in findings)
+    there = Counter(one.check for one in judged.findings)
     gating = {one.check for one in kept}
-    for outcome in outcomes:
+    for outcome in judged.outcomes:
         more = outcome.found - there[outcome.id]
         if more <= 0 or outcome.id in gating or outcome.id not in lightest:
             continue

@@ -129,11 +129,15 @@ def _alike(every: list[dict[str, Any]]) -> set[int]:
 
 def _lines(folder: str) -> Iterator[dict[str, Any]]:
     for name in sorted(os.listdir(folder)):
-        if not name.endswith(SUFFIX):
-            continue
-        with open(os.path.join(folder, name), encoding="utf-8") as file:
-            for line in file:
-                try:
-                    yield json.loads(line)
-                except ValueError:  # the last one of a process that was killed
-                    break
+        if name.endswith(SUFFIX):
+            yield from lines_of(os.path.join(folder, name))
+
+
+def lines_of(path: str) -> Iterator[dict[str, Any]]:
+    """Give what a process has told, a line of JSON each; the last one is cut if it was killed."""
+    with open(path, encoding="utf-8") as file:
+        for line in file:
+            try:
+                yield json.loads(line)
+            except ValueError:
+                return

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from preflight.flow.facts import Flow, Lost, Passed
 from preflight.pipelines.facts import Survival
+from preflight.pipelines.fates import SAMPLE_STAGES
 
 SURVIVAL, STARVED, MISSING = "dataset-survival", "loader-starved", "shard-missing"
 
@@ -20,8 +21,6 @@ _MOST_OF_IT = 0.5
 
 _UNLIKELY = 0.01
 """How many shards may be left, as is to be expected, of which it is said that all were drawn."""
-
-_READS = frozenset({"open", "expand", "group"})
 
 
 def both_told(flow: Flow, survival: Survival | None, *, opening: bool) -> Flow:
@@ -50,7 +49,7 @@ def _is_told(flow: Flow, number: int, survival: Survival) -> bool:
     mine = [one for one in flow.losses if one.stage is stage]
     if not mine:
         return False
-    if stage.kind in _READS:
+    if stage.kind in SAMPLE_STAGES:
         return any(one.reason in ("behind", "shard", "twice") for one in survival.losses)
     told = [one for one in survival.losses if one.stage.startswith(f"{stage.kind}(")]
     if stage.at.line is not None:

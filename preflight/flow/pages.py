@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from preflight.flow.answers import read_answers
+from preflight.flow.answers import lines_of, read_answers
 from preflight.flow.counting import MOST
 
 LATER, STAGES = "later", "stages.json"
@@ -37,7 +37,8 @@ def _read(folder: str, stages: int) -> dict[str, list[Any]]:
         for stage in range(stages):
             gave[stage] += slots[stage]
             swallowed[stage] += slots[stages + stage]
-        for one in _reasons(f"{path}.reasons"):
+        told = f"{path}.reasons"
+        for one in lines_of(told) if os.path.exists(told) else ():
             slot = one.pop("slot")
             key = tuple(one[name] for name in ("stage", "by", "caught", "file", "line", "goes_on"))
             key += (str(one["error"]).partition(":")[0],)
@@ -59,16 +60,3 @@ def _later(folder: str) -> list[dict[str, Any]]:
             continue
         found.append({**told, **_read(os.path.join(home, name), len(told["stages"]))})
     return sorted(found, key=lambda one: -one["since"])
-
-
-def _reasons(path: str) -> Iterator[dict[str, Any]]:
-    try:
-        with open(path, encoding="utf-8") as file:
-            lines = file.read().splitlines()
-    except OSError:
-        return
-    for line in lines:
-        try:
-            yield json.loads(line)
-        except ValueError:  # the last one of a process that was killed
-            return

@@ -7,15 +7,16 @@ import inspect
 import textwrap
 import types
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from preflight.objects.attributes import classes
+from preflight.syntax.bodies import ENDS, caught_in, children, own
 
 # Who catches less than that names what is to be left out: a filter, and no error that is swallowed.
 _BROAD = frozenset({"", "Exception", "BaseException", "OSError", "IOError", "EnvironmentError"})
 
-_LOOPS = (ast.For, ast.AsyncFor, ast.While)
-_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
+# What lies in another loop leads to the next round of that one.
+_OF_ITS_OWN = ENDS | {ast.For, ast.AsyncFor, ast.While}
 
 
 class Drop(NamedTuple):
@@ -53,11 +54,11 @@ def drops_of(function: types.FunctionType) -> tuple[Drop, ...]:
     except (OSError, SyntaxError, ValueError):
         return ()
     (body,) = tree.body[:1] or [ast.Pass()]
-    loops = [one for one in _own(body) if isinstance(one, ast.For)]
+    loops = [one for one in own(children(body)) if isinstance(one, ast.For)]
     return tuple(
-        Drop(begin + one.body[0].lineno - 1, begin + _end(one.body[-1]) - 1, but)
+        Drop(begin + one.body[0].lineno - 1, begin + (one.body[-1].end_lineno or 0) - 1, but)
         for loop in loops
-        for one in _own(loop, until=_LOOPS)
+        for one in own(children(loop), _OF_ITS_OWN)
         if isinstance(one, ast.Try)
         for but in _broadly(one, loop)
     )
@@ -66,12 +67,12 @@ def drops_of(function: types.FunctionType) -> tuple[Drop, ...]:
 def _broadly(node: ast.Try, loop: ast.For) -> Iterator[tuple[str, ...]]:
     """Give the classes that are caught before a clause that drops anything; nothing where none."""
     tried = [*node.body, *node.orelse]
-    inside = [*tried, *(part for one in tried for part in _own(one, until=_LOOPS))]
+    inside = [*tried, *own([part for one in tried for part in children(one)], _OF_ITS_OWN)]
     if any(isinstance(one, (ast.Break, ast.Return)) for one in inside):
         return  # it tries again what it did not get
     before: list[str] = []
     for one in node.handlers:
-        names = _caught(one.type)
+        names = caught_in(one)
         if _BROAD.isdisjoint(names):
             before += names
         elif _goes_on(one, node, loop):
@@ -81,14 +82,9 @@ def _broadly(node: ast.Try, loop: ast.For) -> Iterator[tuple[str, ...]]:
             return
 
 
-def _caught(node: ast.expr | None) -> list[str]:
-    each = node.elts if isinstance(node, ast.Tuple) else [node]
-    return [getattr(one, "attr", getattr(one, "id", "")) for one in each]
-
-
 def _goes_on(handler: ast.ExceptHandler, node: ast.Try, loop: ast.For) -> bool:
     """Whether nothing is given behind a clause before the next round of the loop begins."""
-    yields = [one for one in _own(loop) if isinstance(one, (ast.Yield, ast.YieldFrom))]
+    yields = [one for one in own(children(loop)) if isinstance(one, (ast.Yield, ast.YieldFrom))]
     inner = {id(part) for one in (*node.body, *node.orelse) for part in ast.walk(one)}
     mine = {id(part) for part in ast.walk(handler)}
     if not yields or any(id(one) in mine for one in yields):
@@ -98,15 +94,3 @@ def _goes_on(handler: ast.ExceptHandler, node: ast.Try, loop: ast.For) -> bool:
         return True
     leaves = isinstance(last, (ast.Raise, ast.Return, ast.Break))
     return not leaves and all(id(one) in inner for one in yields)
-
-
-def _own(node: ast.AST, until: tuple[type[Any], ...] = ()) -> Iterator[ast.AST]:
-    """Give what runs in the same function, and not in loops below where these are named."""
-    for child in ast.iter_child_nodes(node):
-        yield child
-        if not isinstance(child, (*_SCOPES, *until)):
-            yield from _own(child, until)
-
-
-def _end(node: ast.stmt) -> int:
-    return node.end_lineno or node.lineno

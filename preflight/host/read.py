@@ -23,7 +23,9 @@ from preflight.host.room import open_files, shared_memory
 from preflight.host.visible_gpus import visible_devices
 from preflight.kinds.asked import Asked, MistypedError
 from preflight.targets.targets import Host
+from preflight.values.listing import upward
 from preflight.values.names import name_of
+from preflight.values.processors import processors
 from preflight.values.small_files import read_small
 from preflight.values.wire import from_wire
 
@@ -85,7 +87,7 @@ def read_host(host: Host, root: str) -> HostFacts:
     return HostFacts(
         system=platform.system(),
         python=platform.python_version(),
-        cpus=usable_cpus(_affinity(), limits.cpus),
+        cpus=usable_cpus(processors(), limits.cpus),
         memory=least(total, limits.memory),
         available=least(available, limits.memory_free),
         disk_free=free_bytes(root),
@@ -156,12 +158,6 @@ def _other_maker(answer: NvmlAnswers) -> NvmlAnswers:
     return answer
 
 
-def _affinity() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
 def _installed() -> dict[str, str]:
     found = {}
     for name in _PACKAGES:
@@ -176,9 +172,7 @@ def free_bytes(path: str) -> int | None:
     Of a path that is not there yet, the nearest folder above it is asked.
     """
     place = os.path.abspath(path)
-    while not os.path.isdir(place) and os.path.dirname(place) != place:
-        place = os.path.dirname(place)
     try:
-        return shutil.disk_usage(place).free
+        return shutil.disk_usage(next(filter(os.path.isdir, upward(place)), place)).free
     except OSError:
         return None

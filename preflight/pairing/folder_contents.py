@@ -14,8 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from preflight.formats.suffixes.images import is_beside_an_image, is_image
-from preflight.formats.suffixes.sounds import is_sound
-from preflight.formats.suffixes.videos import is_video
+from preflight.formats.suffixes.recordings import is_sound, is_video
 from preflight.pairing.facts import Pairing
 from preflight.pairing.rules import is_image_suffix
 from preflight.values.listing import leads_to_system, list_names

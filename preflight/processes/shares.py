@@ -40,13 +40,6 @@ _SMALL = 1 << 20
 _TORCH = 1.5
 
 
-def processors() -> int:
-    """Give how many processors we may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
 def jobs_for(seconds: float, most: int) -> int:
     """Say how many processes should import torch: each has to save more than the import takes."""
     return min(most, 1 + int(seconds / _TORCH))

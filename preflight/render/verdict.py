@@ -9,7 +9,7 @@ from preflight.findings.finding import Severity
 from preflight.findings.parts import Covered
 from preflight.findings.report import NOT_LOOKED_AT, Report
 from preflight.render.groups import Group, Unseen
-from preflight.values.names import counted, first_of
+from preflight.values.names import counted, first_of, joined
 
 # Suffixes whose files are counted by themselves; those of all others are counted together.
 _SUFFIXES = 3
@@ -90,7 +90,7 @@ def covered(report: Report) -> str:
         seen = (one.word for one in report.targets if not one.text.startswith(NOT_LOOKED_AT))
         words = list(dict.fromkeys(seen))
         return first_of(words, len(words))
-    return " and ".join(filter(None, (", ".join(every[:-1]), *every[-1:])))
+    return joined(every)
 
 
 def left_over(report: Report) -> str:
@@ -115,7 +115,7 @@ def unread_files(coverage: Sequence[Covered]) -> str:
     said = [f"{number:,} {suffix or 'without a suffix'}" for suffix, number in ranked[:_SUFFIXES]]
     more = sum(number for _, number in ranked[_SUFFIXES:])
     said += [f"{more:,} other"] if more else []
-    return " and ".join(filter(None, (", ".join(said[:-1]), *said[-1:])))
+    return joined(said)
 
 
 def nothing_looked_at(report: Report) -> str | None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from preflight.findings.looks import Left
 from preflight.kinds.kind import Kind
-from preflight.kinds.rooms import kinds_of
+from preflight.kinds.rooms import kind_of_facts, kinds_of
 from preflight.kinds.target import Target
 from preflight.values.names import counted
 
@@ -123,6 +123,12 @@ class Counts:
             there = number if row.part == "data" and not row.each_file else number + without
             said += [share(max(there - without, 0), there, noun)] if there else []
         return said
+
+
+def may_come_of(target: Target) -> set[Kind]:
+    """Give the other rows of which facts may come of a target."""
+    may_give = (facts for one in kinds_of(type(target)) for facts in one.may_give)
+    return set(filter(None, map(kind_of_facts, may_give)))
 
 
 def by_row(targets: Iterable[Target]) -> Iterable[tuple[Kind, list[Target]]]:

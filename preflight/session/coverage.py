@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -11,12 +10,13 @@ from preflight.findings.check import Check
 from preflight.findings.judge import Judged
 from preflight.findings.parts import NOT_NAMED, OF_JOB, PART, PARTS, UNREAD, WHOLE, Covered
 from preflight.kinds.kind import Kind
-from preflight.kinds.rooms import kind_of_facts, kinds, kinds_of, load
+from preflight.kinds.rooms import kinds, kinds_of, load
 from preflight.kinds.target import Target
-from preflight.session.counts import Counts, by_row, share
+from preflight.session.counts import Counts, by_row, may_come_of, share
 from preflight.settings.job import Job
 from preflight.targets.targets import Missing
 from preflight.targets.words.discover import Discovered
+from preflight.values.code_name import command_for
 from preflight.values.names import counted
 
 
@@ -49,8 +49,7 @@ def parts_of(target: Target, counts: Counts) -> set[str]:
     if target.part is not None:
         return {target.part} & set(PARTS)
     own = kinds_of(type(target))
-    others = {row for one in own for row in map(kind_of_facts, one.may_give) if row}
-    for rows in ({*counts.gave[target], *(one for one in own if one.part)}, others):
+    for rows in ({*counts.gave[target], *(one for one in own if one.part)}, may_come_of(target)):
         if words := {row.word for row in rows} & set(PARTS):
             return words
     return set()
@@ -63,7 +62,7 @@ def _covered(
     counts: Counts,
     named: frozenset[Target],
 ) -> Covered:
-    every = {row for one in targets for row in _rows(one, counts)}
+    every = {row for one in targets for row in (*kinds_of(type(one)), *counts.gave[one])}
     # What a script did not come to is said of the script, and not of the loaders that it has.
     words = frozenset(row.word for row in every if row.lacks is None or row.part == part)
     looked_at = {one for one in targets if any(one in counts.looked_at[word] for word in words)}
@@ -105,10 +104,6 @@ def _beside(part: str, counts: Counts) -> tuple[str, int, int]:
     (noun, most), *others = every
     more = ", ".join(counted(number, one) for one, number in others)
     return counted(most, noun) + (f" ({more})" if more else ""), most, left
-
-
-def _rows(target: Target, counts: Counts) -> set[Kind]:
-    return {*kinds_of(type(target)), *counts.gave[target]}
 
 
 def _seen_of(
@@ -156,9 +151,9 @@ def _with_hints(every: Iterable[Covered], found: Discovered, folder: str) -> Ite
             offered |= load(row.offers)(folder, tuple(places))
     if is_doubtful(every, found):
         place = found.may_only_show[0].name_in(folder)
-        offered["data"] = (shlex.join(["preflight", "run", f"data={place}"]), None)
+        offered["data"] = (command_for(f"data={place}"), None)
         dark.add("data")
-    typed = {shlex.join(("preflight", "run", word)) for word, _ in found.pairs}
+    typed = {command_for(word) for word, _ in found.pairs}
     typed |= {f"preflight run {word}" for word, _ in found.pairs}  # `-m package.train`
     offered = {
         part: (command, at) for part, (command, at) in offered.items() if command not in typed

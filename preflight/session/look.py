@@ -24,7 +24,7 @@ from preflight.ledger.recall import Memory
 from preflight.processes import results
 from preflight.processes.ask import Asking, ask
 from preflight.processes.results import Batch
-from preflight.processes.shares import jobs_for, processors, shares, workers_for
+from preflight.processes.shares import jobs_for, shares, workers_for
 from preflight.secrets.hiding import Secrets
 from preflight.session.counts import Counts
 from preflight.session.progress import Account, Watch
@@ -32,6 +32,7 @@ from preflight.settings.job import Job
 from preflight.settings.to_child import told_of
 from preflight.targets.facts import Absent
 from preflight.targets.targets import Missing
+from preflight.values.processors import processors
 
 OUT_OF_TIME = "the budget of"
 """With what the reason begins for which nobody came to something in time."""

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import functools
 import os
-import shlex
 import sys
 import time
 from collections.abc import Collection, Iterable, Mapping
@@ -33,6 +31,7 @@ from preflight.settings.merge import make_job
 from preflight.settings.nearest import Nearest, nearest
 from preflight.targets.words.discover import Discovered, discover
 from preflight.targets.words.named_code import said_of_settings
+from preflight.values.code_name import command_for
 from preflight.values.names import name_of
 from preflight.values.state_folder import make_state, write_whole
 from preflight.values.wire import to_wire
@@ -98,12 +97,15 @@ def run(
     except (ValueError, LookupError) as error:
         raise UsageError(str(error)) from error
     job, checks, found = asked.job, asked.checks, asked.found
-    command = command or shlex.join(["preflight", "run", *words])
+    command = command or command_for(*words)
     hide = secrets_of(job, command)
     for line in () if config else said_of_settings(job, settings, found, typed=bool(words)):
         sys.stderr.write(hide.text(f"preflight: {line}\n"))
     sys.stderr.flush()
-    tell = functools.partial(_tell_hidden, watch, hide)
+
+    def tell(news: Progress | Finding) -> None:
+        watch(hide.plain(news))
+
     looking = Looks(job=job, checks=checks, watch=tell, select=select, hide=hide)
 
     def note(finding: Finding) -> None:
@@ -197,10 +199,6 @@ def _understood(
     return _Understood(job, checks, found, baseline)
 
 
-def _tell_hidden(watch: Watch, hide: Secrets, news: Progress | Finding) -> None:
-    watch(hide.plain(news))
-
-
 # --- the report -----------------------------------------------------------------------------------
 
 
@@ -225,16 +223,12 @@ def report_of(
     """
     judgement = gate.judge(
         checks,
-        judged.outcomes,
-        judged.findings,
+        judged,
         job,
         is_of_job=summary.is_of_job(checks, judged.looked, outcomes=judged.outcomes, select=select),
         baseline=baseline,
         unearned=unearned,
         asked_for=asked_for(checks, job),
-        left=frozenset(reason for _, reason in judged.left),
-        foreign=judged.foreign,
-        interrupted=judged.interrupted,
         today=today(),
     )
     report = Report(

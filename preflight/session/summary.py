@@ -15,7 +15,7 @@ from preflight.findings.report import NOT_LOOKED_AT, Named, Outcome, Recalled, S
 from preflight.kinds.kind import Kind
 from preflight.kinds.rooms import kind_of_facts, kinds_of
 from preflight.kinds.target import Target
-from preflight.session.counts import by_row
+from preflight.session.counts import by_row, may_come_of
 from preflight.session.look import Looks
 from preflight.settings.job import UNREAD, Job
 from preflight.targets.targets import Missing
@@ -73,9 +73,7 @@ def not_judged(pairs: Iterable[tuple[str, Target]], looks: Looks) -> tuple[str, 
 
 def _rows(target: Target, looks: Looks) -> Iterable[Kind]:
     """Give the rows that a target stands for; of the user's code, those of which facts came."""
-    own = kinds_of(type(target))
-    others = {row for one in own for row in map(kind_of_facts, one.may_give) if row}
-    return {*own, *(looks.counts.gave[target] or others)}
+    return {*kinds_of(type(target)), *(looks.counts.gave[target] or may_come_of(target))}
 
 
 def named(found: Discovered, looks: Looks) -> tuple[Named, ...]:

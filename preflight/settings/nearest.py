@@ -7,10 +7,10 @@ same repository and the same owner: anybody may have put one into `/tmp`, or bes
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from typing import NamedTuple
 
 from preflight.settings.toml_file import FILE, has_table
+from preflight.values.listing import upward
 
 
 class Nearest(NamedTuple):
@@ -29,22 +29,13 @@ class Nearest(NamedTuple):
 def nearest(folder: str) -> Nearest:
     """Find preflight.toml, or [tool.preflight] in pyproject.toml, here or above."""
     inside = True
-    for at, place in enumerate(_upward(folder)):
+    for at, place in enumerate(upward(folder)):
         file = _settings_in(place)
         if file is not None:
             reason = "" if at == 0 else _reason(file, folder, inside=inside)
             return Nearest(passed=file, reason=reason) if reason else Nearest(file)
         inside = inside and not os.path.lexists(os.path.join(place, ".git"))
     return Nearest()
-
-
-def _upward(folder: str) -> Iterator[str]:
-    while True:
-        yield folder
-        parent = os.path.dirname(folder)
-        if parent == folder:
-            return
-        folder = parent
 
 
 def _settings_in(folder: str) -> str | None:
@@ -57,7 +48,7 @@ def _settings_in(folder: str) -> str | None:
 
 def _reason(file: str, folder: str, *, inside: bool) -> str:
     """Say why a file above the folder is not read; empty where it may be."""
-    above = _upward(os.path.dirname(file))
+    above = upward(os.path.dirname(file))
     if not (inside and any(os.path.lexists(os.path.join(one, ".git")) for one in above)):
         return f"it lies outside of the repository of {folder}"
     owner = os.stat(folder).st_uid

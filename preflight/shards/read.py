@@ -19,7 +19,7 @@ from preflight.formats.packing.zstd import tarfile_unpacks
 from preflight.formats.pictures.heads import shape_in
 from preflight.formats.pictures.picture import JPEG, JPEG_END, MARKED
 from preflight.formats.suffixes.images import is_image
-from preflight.formats.suffixes.videos import is_video
+from preflight.formats.suffixes.recordings import is_video
 from preflight.formats.tar.end import HELD, NextData, Read, fills_short_records, record_of
 from preflight.formats.tar.header import BLOCK
 from preflight.formats.tar.walk import Found, Member, hop, nearby

@@ -187,22 +187,23 @@ class JobSources:
             in_allocation="SLURM_JOB_ID" in self.environment,
         )
 
-    def _set_by_sources(self) -> frozenset[str] | None:
-        """Give the variables that sources may set; None: any."""
-        if any(one.loads_dotenv for one in self.files.values()):
-            return None
-        files = (one for name, one in self.files.items() if not is_test(name))
-        return frozenset(store.variable for one in files for store in one.stores)
-
     # --- reads
 
-    def _reads(self) -> Iterator[EnvironmentRead]:
-        """Say of each read whether the variable is set, here or by the sources themselves."""
+    def _stored(self) -> dict[str, set[str]]:
+        """Give the variables that sources set, each with the files that do."""
         stored: dict[str, set[str]] = {}
         for name, one in self.files.items():
             for store in () if is_test(name) else one.stores:
                 stored.setdefault(store.variable, set()).add(name)
-        dotenv = any(one.loads_dotenv for one in self.files.values())
+        return stored
+
+    def _has_dotenv(self) -> bool:
+        """Whether a file sets variables of which nobody knows the names."""
+        return any(one.loads_dotenv for one in self.files.values())
+
+    def _reads(self) -> Iterator[EnvironmentRead]:
+        """Say of each read whether the variable is set, here or by the sources themselves."""
+        stored, dotenv = self._stored(), self._has_dotenv()
         for name, one in self.files.items():
             about = launchers_in(os.path.basename(name)) if name != self.name else frozenset()
             for read in one.reads:
@@ -217,7 +218,8 @@ class JobSources:
                 )
 
     def _judged(self) -> Iterator[EnvironmentRead]:
-        defaults = Defaults(self.environment, self._set_by_sources())
+        stored = None if self._has_dotenv() else frozenset(self._stored())
+        defaults = Defaults(self.environment, stored)
         mentions = [one for one in self.mentions if not is_test(one.file)]
         for name, value in values_given(mentions):
             defaults.values.setdefault(name, []).append(value)
@@ -250,13 +252,11 @@ class JobSources:
         ]
         if self.files[read.file].is_script:  # each script has a `main` of its own
             every = [one for one in every if one[0] == read.file] or every
-        if not every and self._has_start(read) and function in self._uncalled():
+        uncalled = (name for one in self.mentions for name in one.uncalled)
+        if not every and self._has_start(read) and function in uncalled:
             return f"nothing calls {shown(function)}()"
         calls = [self._standing_off(call.stands, file, defaults) for file, call in every]
         return calls[0] if calls and None not in calls else None
-
-    def _uncalled(self) -> frozenset[str]:
-        return frozenset(name for one in self.mentions for name in one.uncalled)
 
     def _has_start(self, read: EnvironmentRead) -> bool:
         """Whether it is known what is started, of which a library by itself says nothing."""
@@ -286,11 +286,8 @@ class JobSources:
         """
         scripts = [name for name, one in self.files.items() if one.is_script]
         named = [name for name in scripts if trains(name)]
-        each = (
-            [name for name in those if not self._is_imported(name)]
-            for those in (self.perhaps(), scripts)
-        )
-        return named or next(filter(None, each), [])
+        alone = [name for name in self.perhaps() if not self._is_imported(name)]
+        return named or alone or [name for name in scripts if not self._is_imported(name)]
 
     def _is_imported(self, file: str) -> bool:
         return any(

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from preflight.pairing.beside_images import kinds_in
 from preflight.pairing.rules import PLAIN
-from preflight.syntax.running import last_name, text_of
+from preflight.syntax.running import FUNCTIONS, last_name, text_of
 
 ASKS = frozenset({"exists", "isfile", "is_file", "lexists", "access"})
 
@@ -25,7 +25,6 @@ _MISSING = frozenset({"", "Exception", "BaseException", "OSError", "IOError", "F
 _LISTED = frozenset({"listdir", "scandir", "iterdir", "glob", "iglob", "rglob"})
 
 _CAPTION = re.compile(rf"\.?(?:{'|'.join(sorted(PLAIN))}|json)")
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _OF_ONE = re.compile(r"__getitem__$|_*(?:get|load|read|open|fetch|find)_?")
 _WHOLE = re.compile(r"dir|root|folder")
 
@@ -56,7 +55,7 @@ def _walk(tree: ast.Module) -> Iterator[tuple[ast.AST, _Around]]:
     while todo:
         node, around = todo.pop()
         yield node, around
-        if isinstance(node, _FUNCTIONS):
+        if isinstance(node, FUNCTIONS):
             in_turn = around.in_turn or node.name == "__getitem__"
             of_one = in_turn or _OF_ONE.match(node.name) is not None
             around = _Around(node, in_turn, of_one, around.is_sure)

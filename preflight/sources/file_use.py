@@ -16,7 +16,7 @@ from preflight.pairing.rules import PLAIN
 from preflight.pipelines.facts import UsesFiles
 from preflight.sources.file_absence import ASIDE, ASKS, needing, skipping
 from preflight.syntax.parsing import Parsed
-from preflight.syntax.running import last_name, text_of
+from preflight.syntax.running import FUNCTIONS, last_name, text_of
 
 # Whoever asks, or lists, or names a table, writes one of these.
 _ACTS = re.compile(
@@ -37,7 +37,6 @@ _LISTS = frozenset({"listdir", "scandir", "iterdir", "walk", "glob", "iglob", "r
 _TEXT = re.compile(rf"\.?(?:{'|'.join(sorted(PLAIN))}|json)")
 _TABLE = re.compile(r"(?:.*[/\\])?([^/\\*{}]+\.(?:csv|tsv|jsonl?|txt|lst))", re.DOTALL)
 
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _TABLES = 50
 _LONGEST = 200
 
@@ -89,8 +88,8 @@ def _folders(text: str) -> tuple[str, ...]:
 
 def _asking(tree: ast.Module) -> Iterator[ast.expr]:
     """Give the tests for a caption that may not be there, at which nothing is raised."""
-    holders: list[ast.AST] = [one for one in ast.walk(tree) if isinstance(one, _FUNCTIONS)]
-    for holder in [*holders, *(one for one in tree.body if not isinstance(one, _FUNCTIONS))]:
+    holders: list[ast.AST] = [one for one in ast.walk(tree) if isinstance(one, FUNCTIONS)]
+    for holder in [*holders, *(one for one in tree.body if not isinstance(one, FUNCTIONS))]:
         if any(_TEXT.fullmatch(text) for _, text in _texts_in(holder)):
             yield from (test for test in _tests(holder) if _asks(test))
 

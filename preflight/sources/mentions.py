@@ -17,7 +17,7 @@ from preflight.sources.given_values import OPTIONS, given_by
 from preflight.sources.work.work_names import TRAINS
 from preflight.syntax.outcomes import names_asked
 from preflight.syntax.parsing import Parsed, expression_of
-from preflight.syntax.running import key_of, last_name, text_of
+from preflight.syntax.running import FUNCTIONS, key_of, last_name, text_of
 from preflight.syntax.surroundings import called, walk
 
 _LONGEST_VALUE = 80
@@ -167,7 +167,7 @@ def _given(node: ast.AST) -> Iterator[tuple[str, ast.expr | None]]:
     else:
         each = given_by(node)
         yield from ((name, _default_of(value)) for name, value in each)
-    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+    if isinstance(node, FUNCTIONS):
         yield node.name, _returned(node)
     targets: list[ast.expr | None] = []
     if isinstance(node, (ast.For, ast.AsyncFor, ast.AugAssign)):
@@ -211,7 +211,7 @@ def _default_of(value: ast.expr) -> ast.expr | None:
 
 def _takes(node: ast.AST, owner: str | None) -> Iterator[ArgumentPlace]:
     """Give the parameters of a function by their places in a call of it, or of its class."""
-    if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+    if not isinstance(node, FUNCTIONS):
         return
     every = [one.arg for one in (*node.args.posonlyargs, *node.args.args)]
     name = owner if node.name == "__init__" and owner else node.name

@@ -13,12 +13,12 @@ from preflight.sources.batch_loops.loops import batch_loops, may_loop
 from preflight.sources.environment_reads import environment_reads
 from preflight.sources.facts import Draws, SourceFile
 from preflight.sources.file_use import files_used_in, may_use_files
-from preflight.sources.flaws.bodies import bodies
 from preflight.sources.flaws.find import flaws_in
 from preflight.sources.flaws.words import Signs, signs_in
 from preflight.sources.loader_calls import draws_in
 from preflight.sources.mentions import trains
 from preflight.sources.unguarded import unguarded_alone
+from preflight.syntax.bodies import bodies
 from preflight.syntax.parsing import Parsed, UnparsableError, parse
 from preflight.syntax.process_groups import JOINS
 from preflight.syntax.source_files import content_of, is_test
@@ -87,11 +87,9 @@ def look_into(path: str, name: str, place: int = 0, *, loops: bool = True) -> So
         content = content_of(path)
         words = words_in(content, name, loops=loops)
         bare = SourceFile(file=name, is_script=_is_script(content, name))
-        found = (
-            of_parsed(parse(content), name, words)._replace(is_script=bare.is_script)
-            if (words.any)
-            else bare
-        )
+        found = bare
+        if words.any:
+            found = of_parsed(parse(content), name, words)._replace(is_script=bare.is_script)
     except UnparsableError as error:
         told = str(error.line or ""), str(error)
         return SourceFile(file=name, place=place, unreadable=told)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from preflight.kinds.asked import Asked
 from preflight.pipelines.written import written_in
@@ -19,7 +18,6 @@ from preflight.sources.facts import (
     SourceFacts,
     SourceFile,
 )
-from preflight.sources.flaws.bodies import bodies
 from preflight.sources.flaws.tuples import returned_in
 from preflight.sources.mentions import Wanted, wanted_for
 from preflight.sources.one_source import (
@@ -38,13 +36,14 @@ from preflight.sources.search import (
     written_on_the_way,
 )
 from preflight.sources.unguarded import unguarded_file
+from preflight.syntax.bodies import bodies
 from preflight.syntax.config_files import given_by_configs
 from preflight.syntax.copies import Code, copier_of
 from preflight.syntax.imports.modules import Modules
 from preflight.syntax.imports.needed_modules import on_the_way
 from preflight.syntax.imports.reached import unnamed
 from preflight.syntax.parsing import UnparsableError, parse
-from preflight.syntax.source_files import MOST_FILES, content_of, is_test, python_files
+from preflight.syntax.source_files import content_of, is_test
 from preflight.targets.targets import Source
 from preflight.values.names import name_of
 from preflight.values.wire import from_wire
@@ -54,8 +53,7 @@ _LOOPS = Words(environment=False, loops=True)
 
 def look(asked: Asked) -> Iterator[SourceFacts]:
     """Read a script that is asked about, with what it imports."""
-    source = from_wire(Source, asked.wire)
-    yield read_source(source, asked.root, os.environ, alive=asked.alive)
+    yield _read_script(from_wire(Source, asked.wire), asked.root, asked.alive)
 
 
 def look_into_files(asked: Asked) -> Iterator[SourceFile]:
@@ -82,23 +80,18 @@ def look_for_names(asked: Asked) -> Iterator[ComesTo | Mentions | Opens | Script
         SearchedText(name=name_of(path, asked.root), path=path) for path in asked.wire["returns"]
     )
     yield from importers(texts, asked.wire["perhaps"], asked.alive)
-    yield from _come_to(asked.wire["starts"], asked.root, os.environ, asked.alive)
+    yield from _come_to(asked.wire["starts"], asked.root, asked.alive)
     yield from ways(texts, asked.wire["ways"], asked.alive)
 
 
-def _come_to(
-    scripts: Iterable[str],
-    root: str,
-    environment: Mapping[str, str],
-    alive: Callable[[], None] = lambda: None,
-) -> Iterator[ComesTo]:
+def _come_to(scripts: Iterable[str], root: str, alive: Callable[[], None]) -> Iterator[ComesTo]:
     """Follow scripts of a folder one by one, as if each had been named alone, for their reads."""
     for path in scripts:
         way = on_the_way(path, root, alive)
         if not way.modules:
             continue  # the look at the file itself has said why
         name = way.modules[0].file
-        own = JobSources(name, environment, is_folder=False, lazy=way.lazy, started=way.started)
+        own = JobSources(name, os.environ, is_folder=False, lazy=way.lazy, started=way.started)
         each = [SearchedText(name=one.file, code=one.parsed) for one in way.modules]
         for one in each:
             alive()
@@ -157,32 +150,10 @@ def _returned(texts: Iterable[SearchedText]) -> Iterator[Mentions]:
             yield Mentions(file=one.name, returned=tuple(filter(None, found.values())))
 
 
-def read_source(
-    source: Source,
-    root: str,
-    environment: Mapping[str, str],
-    alive: Callable[[], None] = lambda: None,
-) -> SourceFacts:
-    """Read a script and what it imports, or all sources below a folder, against an environment.
-
-    Raises:
-        OSError: the file or folder that was named cannot be opened.
-    """
+def _read_script(source: Source, root: str, alive: Callable[[], None]) -> SourceFacts:
     path = os.path.join(root, source.path)
-    if os.path.isdir(path):
-        return _read_folder(source, path, root, environment)
-    return _read_script(source, path, root, environment, alive)
-
-
-def _read_script(
-    source: Source,
-    path: str,
-    root: str,
-    environment: Mapping[str, str],
-    alive: Callable[[], None],
-) -> SourceFacts:
     name = name_of(path, root)
-    own = JobSources(name, environment, is_folder=False, implied=source.implied, count=1)
+    own = JobSources(name, os.environ, is_folder=False, implied=source.implied, count=1)
     try:
         parsed = parse(content_of(path))
     except UnparsableError as error:
@@ -231,27 +202,3 @@ def _handed_to(first: SourceFile, path: str, root: str) -> dict[str, SourceFile]
                 found[there.file] = of_parsed(there.parsed, there.file, _LOOPS)
                 waiting.append(found[there.file])
     return found
-
-
-def _read_folder(
-    source: Source, path: str, root: str, environment: Mapping[str, str]
-) -> SourceFacts:
-    """Do at once what processes are asked for in parts."""
-    files = list(itertools.islice(python_files(path), MOST_FILES))
-    name = name_of(path, root)
-    own = JobSources(name, environment, is_folder=True, implied=source.implied, count=len(files))
-    for file in files:
-        found = look_into(file, name_of(file, root))
-        if found is not None:
-            own.files[found.file] = found
-    texts = [SearchedText(name=name_of(file, root), path=file) for file in files]
-    own.names = [one.name for one in texts]
-    called = own.looped_over()
-    own.take(_returned(one for one in texts if one.name in called))
-    own.mentions += _deciding(texts, wanted_for(own.open()), root, lambda: None)
-    own.take(importers(texts, own.acts(), lambda: None))
-    paths = dict(zip(own.names, files, strict=True))
-    own.take(_come_to((paths[one] for one in own.starts()), root, environment))
-    own.take(ways(texts, own.followed(), lambda: None))
-    own.pipelines += pipelines_of(texts, own.holders(), root, lambda: None)
-    return own.facts(one.unguarded for one in own.files.values())

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Mapping
+
+from preflight.values.listing import upward
 
 # git's own settings can name a command that tells what has changed; it is the folder's, not ours.
 _LIST = (
@@ -29,13 +30,16 @@ def ignored_by_git(folder: str) -> frozenset[str]:
     A folder that is ignored as a whole lies in somebody else's repository, and nothing of it is
     given; nor where there is no git, or no repository that it would look into.
     """
-    if not _is_in_repository(folder):
+    above = upward(os.path.realpath(folder))
+    if not any(os.path.exists(os.path.join(one, ".git")) for one in above):
         return frozenset()
+    # What names another repository, as git itself sets it for its hooks, is left out.
+    own = {name: each for name, each in os.environ.items() if not name.startswith("GIT_")}
     try:
         listed = subprocess.run(
             _LIST,
             cwd=folder,
-            env={**_without_git(os.environ), "GIT_OPTIONAL_LOCKS": "0"},
+            env={**own, "GIT_OPTIONAL_LOCKS": "0"},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -48,18 +52,3 @@ def ignored_by_git(folder: str) -> frozenset[str]:
     if "./" in names:
         return frozenset()
     return frozenset(os.path.join(folder, *name.rstrip("/").split("/")) for name in names)
-
-
-def _without_git(environment: Mapping[str, str]) -> dict[str, str]:
-    """Leave out what names another repository, as git itself sets it for its hooks."""
-    return {name: each for name, each in environment.items() if not name.startswith("GIT_")}
-
-
-def _is_in_repository(folder: str) -> bool:
-    here = os.path.realpath(folder)
-    while not os.path.exists(os.path.join(here, ".git")):
-        above = os.path.dirname(here)
-        if above == here:
-            return False
-        here = above
-    return True

@@ -20,7 +20,7 @@ UNKNOWN: Any = object()
 
 _DEEPEST = 12
 
-_COMPARED: Mapping[type[ast.cmpop], Callable[[Any, Any], bool]] = {
+COMPARED: Mapping[type[ast.cmpop], Callable[[Any, Any], bool]] = {
     ast.Eq: operator.eq,
     ast.NotEq: operator.ne,
     ast.Is: operator.eq,
@@ -29,6 +29,11 @@ _COMPARED: Mapping[type[ast.cmpop], Callable[[Any, Any], bool]] = {
     ast.GtE: operator.ge,
     ast.Lt: operator.lt,
     ast.LtE: operator.le,
+}
+"""What comparisons come to, of values that have an order."""
+
+_ANY_COMPARED: Mapping[type[ast.cmpop], Callable[[Any, Any], bool]] = {
+    **COMPARED,
     ast.In: lambda one, many: one in many,
     ast.NotIn: lambda one, many: one not in many,
 }
@@ -144,7 +149,7 @@ class Defaults:
         if left is UNKNOWN or other is UNKNOWN:
             return UNKNOWN
         try:
-            return _COMPARED[type(node.ops[0])](left, other)
+            return _ANY_COMPARED[type(node.ops[0])](left, other)
         except TypeError:
             return UNKNOWN
 

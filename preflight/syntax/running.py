@@ -9,6 +9,8 @@ import ast
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+
 # How deeply tests are followed through `and`, `or` and `not`.
 _DEEPEST = 20
 
@@ -53,7 +55,7 @@ def running(body: Sequence[ast.stmt]) -> Iterator[Ran]:
         ran = stack.pop()
         node = ran.node
         yield ran
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        if isinstance(node, FUNCTIONS):
             continue
         # A test and a class keep nothing together: what is inside can be guarded for itself.
         loose = isinstance(node, (ast.If, ast.ClassDef)) and ran.outer is node
@@ -181,7 +183,7 @@ def _is_free_variable(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and node.value not in _LAUNCHED
 
 
-def last_name(node: ast.AST) -> str:
+def last_name(node: ast.AST | None) -> str:
     """Give the last word of a name: `loader` of `self.loader`, of anything else none."""
     if isinstance(node, ast.Name):
         return node.id
@@ -224,7 +226,7 @@ def expressions(statement: ast.stmt) -> Iterator[ast.expr]:
 
 
 def _first(statement: ast.stmt) -> list[ast.AST]:
-    if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
+    if isinstance(statement, FUNCTIONS):
         defaults = [one for one in statement.args.kw_defaults if one is not None]
         return [*statement.decorator_list, *statement.args.defaults, *defaults]
     if isinstance(statement, (ast.Assign, ast.AnnAssign, ast.Return)) and isinstance(

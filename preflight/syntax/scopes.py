@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from preflight.syntax.parsing import Parsed
-from preflight.syntax.running import Ran, expressions, running
+from preflight.syntax.running import FUNCTIONS, Ran, expressions, running
 from preflight.syntax.surroundings import Function
 
 
@@ -109,7 +109,7 @@ def names_of(statements: Iterator[Ran]) -> Names:
         if id(node) in hidden:
             hidden.update(map(id, ast.iter_child_nodes(node)))
             continue
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        if isinstance(node, FUNCTIONS):
             names.functions.setdefault(node.name, node)
         elif isinstance(node, ast.ClassDef):
             names.classes.setdefault(node.name, node)
@@ -160,7 +160,7 @@ def statements_of(own: Own) -> Iterator[Ran]:
     if isinstance(own.node, ast.Lambda):
         returned = ast.copy_location(ast.Return(value=own.node.body), own.node.body)
         yield Ran(returned, returned, in_loop=False)
-    elif isinstance(own.node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+    elif isinstance(own.node, FUNCTIONS):
         yield from running(own.node.body)
 
 
@@ -177,7 +177,7 @@ def is_generator(own: Own) -> bool:
 
 def called_parameters(own: Own) -> frozenset[int | str]:
     """Give the parameters that a function calls itself, by place and by name."""
-    if not isinstance(own.node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+    if not isinstance(own.node, FUNCTIONS):
         return frozenset()
     arguments = own.node.args
     order = [one.arg for one in (*arguments.posonlyargs, *arguments.args)]

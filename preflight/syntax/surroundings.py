@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from preflight.syntax.bodies import TRIES
 from preflight.syntax.running import last_name, text_of
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
@@ -113,7 +114,7 @@ def _children(node: ast.AST, around: Around) -> Iterator[tuple[ast.AST, Around]]
         tested = any(map(_TEST_CLASS.match, (node.name, *map(last_name, node.bases))))
         within = _rehearsed(_named(around, node.name), "a test" if tested else None)
         yield from _block(node.body, _patched(within, node.decorator_list))
-    elif isinstance(node, ast.Try) or type(node).__name__ == "TryStar":
+    elif isinstance(node, TRIES):
         yield from _try(node, around)
     elif isinstance(node, (ast.With, ast.AsyncWith)):
         yield from ((item, around) for item in node.items)

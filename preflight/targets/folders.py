@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from preflight.formats.suffixes import dcp as dcp_names
-from preflight.formats.suffixes.sounds import is_sound
-from preflight.formats.suffixes.videos import is_video
 from preflight.kinds.kind import Kind
 from preflight.kinds.rooms import kinds
 from preflight.kinds.target import Target
@@ -221,14 +219,9 @@ def folders_of_images(folder: str) -> Iterator[str]:
             yield place
 
 
-def holds_videos(folder: str) -> bool:
-    """Whether there are videos in a folder or below it, by their names."""
-    return any(is_video(name) for _, listed in walk(folder) for name in listed.names)
-
-
-def holds_sounds(folder: str) -> bool:
-    """Whether there are audio files in a folder or below it, by their names."""
-    return any(is_sound(name) for _, listed in walk(folder) for name in listed.names)
+def holds_some(folder: str, kind: Callable[[str], bool]) -> bool:
+    """Whether a file in a folder or below it is of a kind, by its name."""
+    return any(kind(name) for _, listed in walk(folder) for name in listed.names)
 
 
 def look_for_sources(folder: str) -> Iterator[str]:

@@ -17,31 +17,21 @@ MISSING = Kind(
     gather="preflight.targets.gather:MissingTargets",
 )
 
-REMOTE = Kind(
-    name="remote",
-    noun="address",
-    word="remote",
-    target=Remote,
-    always=True,
-    gather="preflight.targets.gather:OutOfReach",
-)
 
-COLUMNAR = Kind(
-    name="columnar",
-    noun="set of rows",
-    word="columnar",
-    target=Columnar,
-    always=True,
-    gather="preflight.targets.gather:OutOfReach",
-)
+def _out_of_reach(name: str, noun: str, target: type) -> Kind:
+    return Kind(
+        name=name,
+        noun=noun,
+        word=name,
+        target=target,
+        always=True,
+        gather="preflight.targets.gather:OutOfReach",
+    )
 
-UNREAD = Kind(
-    name="unread",
-    noun="folder",
-    word="unread",
-    target=Unlistable,
-    always=True,
-    gather="preflight.targets.gather:OutOfReach",
-)
 
-KINDS = (MISSING, REMOTE, COLUMNAR, UNREAD)
+KINDS = (
+    MISSING,
+    _out_of_reach("remote", "address", Remote),
+    _out_of_reach("columnar", "set of rows", Columnar),
+    _out_of_reach("unread", "folder", Unlistable),
+)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from preflight.kinds.target import Target
 from preflight.targets.folders import CHECKPOINT
 from preflight.targets.targets import CacheFolder
+from preflight.values.listing import upward
 
 if TYPE_CHECKING:
     from preflight.cached_files.cache_listing import CacheListing
@@ -106,8 +107,7 @@ def own_files(listing: CacheListing, target: CacheFolder) -> CacheListing:
 
     @lru_cache(maxsize=64)
     def is_in_other(folder: str) -> bool:
-        above = os.path.dirname(folder)
-        return folder in others or (above != folder and is_in_other(above))
+        return not others.isdisjoint(upward(folder))
 
     def is_own(path: str) -> bool:
         return path not in others and not is_in_other(os.path.dirname(path))

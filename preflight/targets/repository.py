@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 
 from preflight.formats.suffixes.images import EXTENSIONS, is_image
@@ -127,13 +127,13 @@ class Repository:
             return False
         if all(map(ICON.search, images)):
             return True
-        if any(_DOCUMENTS.fullmatch(os.path.basename(one)) for one in self._beside_code(place)):
+        if _is_called(_DOCUMENTS, self._beside_code(place)):
             return True
         shown = sum(os.path.normpath(os.path.join(place, one)) in self._shown for one in images)
         most = (
             len(images) <= _FEW_SHOWN
             or place == self._top
-            or any(_PERHAPS.fullmatch(os.path.basename(one)) for one in self._beside_code(place))
+            or _is_called(_PERHAPS, self._beside_code(place))
         )
         return shown == len(images) or (most and 2 * shown >= len(images))
 
@@ -142,9 +142,9 @@ class Repository:
         above = list(self._above(place))
         if len(tensors) > _MOST_EXAMPLES or any(map(_ENTRY.fullmatch, tensors)):
             return False
-        if any(_CACHES.fullmatch(os.path.basename(one)) for one in above):
+        if _is_called(_CACHES, above):
             return False
-        if any(_EXAMPLES.fullmatch(os.path.basename(one)) for one in self._beside_code(place)):
+        if _is_called(_EXAMPLES, self._beside_code(place)):
             return True
         if len(tensors) > _FEW_TENSORS:
             return False
@@ -167,6 +167,10 @@ class Repository:
         while len(place) > len(self._top):
             yield place
             place = os.path.dirname(place)
+
+
+def _is_called(names: re.Pattern[str], places: Iterable[str]) -> bool:
+    return any(names.fullmatch(os.path.basename(one)) for one in places)
 
 
 def is_repository(listed: FolderListing) -> bool:

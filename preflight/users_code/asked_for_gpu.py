@@ -4,28 +4,17 @@ from __future__ import annotations
 
 import ast
 import linecache
-import operator
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 
-from preflight.syntax.running import called_in, last_name
+from preflight.syntax.outcomes import COMPARED
+from preflight.syntax.running import FUNCTIONS, called_in, last_name
 
 ASKS_FOR_GPU = re.compile(r"\b(?:cuda|accelerator|mps|xpu)\.(?:is_available|device_count)\(")
 
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _EXITS = frozenset({"exit", "quit", "_exit"})
 
 _OF_CUDA = re.compile(r"\bcuda\.(?:is_available|device_count)\(\)$")
-_COMPARED: Mapping[type[ast.cmpop], Callable[[int, int], bool]] = {
-    ast.Eq: operator.eq,
-    ast.NotEq: operator.ne,
-    ast.Is: operator.eq,
-    ast.IsNot: operator.ne,
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
-}
 
 
 def stands_behind_gpu(file: str, line: int) -> bool:
@@ -67,7 +56,7 @@ def left_without_gpu(file: str) -> int | None:
     It returns nothing there, or calls a function of its own where there is one.
     """
     tree, _ = _statements(file, 0)
-    own = {one.name for one in ast.walk(tree) if isinstance(one, _FUNCTIONS)}
+    own = {one.name for one in ast.walk(tree) if isinstance(one, FUNCTIONS)}
     for one in ast.walk(tree):
         if isinstance(one, ast.If) and _asks(tree, one.test):
             ends = any(isinstance(each, ast.Return) and not each.value for each in one.body)
@@ -108,7 +97,7 @@ def _with_one_gpu(test: ast.expr) -> bool | None:
             left=ast.Call() as call, ops=[by], comparators=[ast.Constant(value=other)]
         ):
             if _OF_CUDA.search(ast.unparse(call)) and isinstance(other, int):
-                return _COMPARED[type(by)](1, other) if type(by) in _COMPARED else None
+                return COMPARED[type(by)](1, other) if type(by) in COMPARED else None
     return None
 
 
@@ -139,7 +128,7 @@ def _names(value: ast.AST) -> set[str]:
 def _returned(tree: ast.AST, name: str) -> Iterator[tuple[ast.AST, ast.expr]]:
     """Give what the functions of this name return."""
     for function in ast.walk(tree):
-        if isinstance(function, _FUNCTIONS) and function.name == name:
+        if isinstance(function, FUNCTIONS) and function.name == name:
             for one in ast.walk(function):
                 if isinstance(one, ast.Return) and one.value is not None:
                     yield function, one.value

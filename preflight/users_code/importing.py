@@ -15,7 +15,7 @@ from preflight.kinds.asked import CannotLookError, MistypedError
 from preflight.sources import unguarded as guard
 from preflight.users_code.fresh.descendants import import_psutil
 from preflight.users_code.lacking import sees_gpu
-from preflight.values.code_name import Spec, command_for
+from preflight.values.code_name import Spec, command_for, module_file
 
 # What is loaded here before the user's code, and by whose names it may have modules of its own.
 _LOADED = ("preflight", "psutil")
@@ -95,11 +95,7 @@ def _source_of(spec: Spec) -> str | None:
     if spec.file is not None:
         return spec.file
     assert spec.module is not None  # noqa: S101  for the type checker
-    stem = os.path.join(os.getcwd(), *spec.module.split("."))
-    for path in (os.path.join(stem, "__init__.py"), stem + ".py"):
-        if os.path.isfile(path):
-            return path
-    return None
+    return module_file(os.getcwd(), spec.module.split("."))
 
 
 def import_named(spec: Spec) -> ModuleType:

@@ -100,12 +100,6 @@ def chain(error: BaseException) -> Iterator[BaseException]:
         following = following.__cause__ or (None if hidden else following.__context__)
 
 
-def _line(error: BaseException) -> str:
-    """Give the innermost line of the traceback that has a text: Python's own have none."""
-    frames = reversed(traceback.extract_tb(error.__traceback__))
-    return next((one.line for one in frames if one.line), "")
-
-
 # --- arguments ------------------------------------------------------------------------------------
 
 
@@ -157,26 +151,28 @@ def _gpu(error: BaseException) -> Lack | None:
         return Lack(kind="gpu", name="CUDA")
     if isinstance(error, FileNotFoundError) and error.filename in _TOLD_BY:
         return None if sees_gpu() else Lack(kind="gpu", name=error.filename)
+    file, number, line = _last(error)
     if isinstance(error, AttributeError):
-        names_none = "'NoneType'" in text and _ASKS_WHICH in _line(error)
+        names_none = "'NoneType'" in text and _ASKS_WHICH in line
         return Lack(kind="gpu", name=ASKED_FOR) if names_none and not sees_gpu() else None
     if getattr(error, "errno", None) is not None or not isinstance(error, _SAID_BY + _COUNTED_BY):
         return None
-    last = _last(error)
-    asked = ASKS_FOR_GPU.search(_line(error)) is not None
+    asked = ASKS_FOR_GPU.search(line) is not None
     if not asked and isinstance(error, _COUNTED_BY):
-        asked = counts_gpus(*last)
+        asked = counts_gpus(file, number)
     elif not asked:
-        asked = _says_no_gpu(text) or stands_behind_gpu(*last)
+        asked = _says_no_gpu(text) or stands_behind_gpu(file, number)
     if not asked or sees_gpu():
         return None
-    return Lack(kind="gpu", name="CUDA" if ends_but_for_cuda(*last) else ASKED_FOR)
+    return Lack(kind="gpu", name="CUDA" if ends_but_for_cuda(file, number) else ASKED_FOR)
 
 
-def _last(error: BaseException) -> tuple[str, int]:
-    """Give the file and the line that have raised it, of those that have a text."""
-    frames = [one for one in traceback.extract_tb(error.__traceback__) if one.line]
-    return (frames[-1].filename, frames[-1].lineno or 0) if frames else ("", 0)
+def _last(error: BaseException) -> tuple[str, int, str]:
+    """Give the innermost line with its file and text: those of Python itself have no text."""
+    for one in reversed(traceback.extract_tb(error.__traceback__)):
+        if one.line:
+            return one.filename, one.lineno or 0, one.line
+    return "", 0, ""
 
 
 def _says_no_gpu(text: str) -> bool:

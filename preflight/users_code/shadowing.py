@@ -14,7 +14,7 @@ import sys
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from preflight.values.code_name import Spec
+from preflight.values.code_name import Spec, module_file
 
 # Where Python was told to leave the folder off (PYTHONSAFEPATH), the job does so too.
 _IMPORT = "import sys; sys.path[:1] == [''] and sys.path.__setitem__(0, sys.argv[1]); import torch"
@@ -83,6 +83,4 @@ def _said_without_torch(folder: str, patience: float) -> tuple[str, ...]:
 
 def _file_of(module: str, folders: Iterable[str]) -> str | None:
     """Give the file that Python would take a module from, where it has these folders first."""
-    stems = (os.path.join(folder, module) for folder in folders)
-    files = (path for stem in stems for path in (os.path.join(stem, "__init__.py"), stem + ".py"))
-    return next(filter(os.path.isfile, files), None)
+    return next(filter(None, (module_file(folder, [module]) for folder in folders)), None)

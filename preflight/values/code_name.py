@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
 import shlex
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -82,3 +84,10 @@ def parse_pick(text: str) -> tuple[Step, ...] | None:
 def write_pick(steps: tuple[Step, ...]) -> str:
     """Say steps as they are written: `.train[0]`."""
     return "".join(f".{key}" if kind == "attr" else f"[{key!r}]" for kind, key in steps)
+
+
+def module_file(folder: str, dotted: Iterable[str]) -> str | None:
+    """Find the file of a module that lies below a folder; None: it has none there."""
+    stem = os.path.join(folder, *dotted)
+    paths = (os.path.join(stem, "__init__.py"), stem + ".py")
+    return next(filter(os.path.isfile, paths), None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from typing import NamedTuple
 
 
@@ -32,6 +33,16 @@ class FolderListing(NamedTuple):
     def suffixes(self) -> frozenset[str]:
         """Give the last suffixes of all names, as they are; of a large folder, few."""
         return frozenset(name[name.rfind(".") :] for name in self.names if "." in name)
+
+
+def upward(place: str) -> Iterator[str]:
+    """Give a path, and each folder above it."""
+    while True:
+        yield place
+        above = os.path.dirname(place)
+        if above == place:
+            return
+        place = above
 
 
 def list_names(path: str) -> FolderListing:

@@ -88,7 +88,12 @@ def first_of(names: Sequence[str], count: int, most: int = 3) -> str:
     more = count - len(listed)
     if more > 0:
         return f"{', '.join(listed)} and {more:,} more"
-    return " and ".join([", ".join(listed[:-1]), listed[-1]] if len(listed) > 1 else listed)
+    return joined(listed)
+
+
+def joined(words: Sequence[str]) -> str:
+    """Put words into a sentence: `a, b and c`."""
+    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 
 def lfs_pull(path: str) -> str:

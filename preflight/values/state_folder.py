@@ -6,6 +6,8 @@ import contextlib
 import errno
 import os
 
+from preflight.values.listing import upward
+
 
 def make_state(folder: str) -> None:
     """Make the folder where there is none; one of ours is ignored by git.
@@ -16,13 +18,11 @@ def make_state(folder: str) -> None:
     Raises:
         OSError: it cannot be made.
     """
-    place = os.path.abspath(folder)
-    while place != os.path.dirname(place):
+    for place in upward(os.path.abspath(folder)):
         if os.path.islink(place) and not os.path.exists(place):
             raise FileNotFoundError(
                 errno.ENOENT, f"{place} is a link to {os.readlink(place)}, which is not there"
             )
-        place = os.path.dirname(place)
     ours = not os.path.isdir(folder)
     os.makedirs(folder, exist_ok=True)
     if ours:  # in a folder of the user's, git is the user's

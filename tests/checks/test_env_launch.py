@@ -10,11 +10,11 @@ from preflight.findings.finding import Finding, Location, Severity
 from preflight.host.facts import Gpu, Gpus
 from preflight.settings.job import Job, Launch
 from preflight.sources.facts import SourceFacts
-from preflight.sources.read import read_source
 from preflight.targets.targets import Source
 from preflight.testing import ask
 from tests.asking import reason
 from tests.hosts import host
+from tests.read_sources import read_source
 
 TORCHRUN = {
     "RANK": "5",

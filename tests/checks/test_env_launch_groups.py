@@ -11,8 +11,8 @@ import pytest
 
 import preflight
 from preflight.host.environment import TORCHRUN
-from preflight.sources.read import read_source
 from preflight.targets.targets import Source
+from tests.read_sources import read_source
 
 pytestmark = pytest.mark.usefixtures("at_hand")
 

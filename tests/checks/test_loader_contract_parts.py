@@ -20,7 +20,7 @@ from preflight.facts import FirstBatches, TakenFor
 from preflight.finding import Finding, Severity
 from preflight.settings.job import Factory, Job
 from preflight.sources.batch_loops.loops import batch_loops, may_loop
-from preflight.sources.flaws.bodies import bodies
+from preflight.syntax.bodies import bodies
 from preflight.targets.targets import Built
 from preflight.testing import ask
 

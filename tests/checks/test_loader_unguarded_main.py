@@ -14,9 +14,9 @@ from preflight.loaders.facts import Loaded
 from preflight.objects.facts import Definition
 from preflight.settings.job import Job, Launch, StartMethod
 from preflight.sources.facts import LoaderCall, SourceFacts, Unguarded
-from preflight.sources.read import read_source
 from preflight.targets.targets import Source
 from preflight.testing import ask
+from tests.read_sources import read_source
 
 ID = "loader-unguarded-main"
 SPAWN = Job(

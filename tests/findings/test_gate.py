@@ -56,9 +56,16 @@ BROKEN = (Broken(at=Location(file="x"), error="died"),)
 
 def judge(*findings: Finding, **more: object) -> gate.Judgement:
     """Judge a run of the checks `a` (job) and `m` (machine)."""
-    outcomes = [outcome("a"), outcome("m", scope="machine")]
-    given = {"outcomes": outcomes, "job": Job(), "is_of_job": True, "today": TODAY} | more
-    return gate.judge(CHECKS, findings=findings, **given)  # type: ignore[arg-type]
+    outcomes = more.pop("outcomes", [outcome("a"), outcome("m", scope="machine")])
+    judged = runner.Judged(
+        outcomes=tuple(outcomes),  # type: ignore[call-overload]
+        findings=findings,
+        more={},
+        looked=frozenset(),
+        foreign=more.pop("foreign", frozenset()),  # type: ignore[arg-type]
+    )
+    given = {"job": Job(), "is_of_job": True, "today": TODAY} | more
+    return gate.judge(CHECKS, judged, **given)  # type: ignore[arg-type]
 
 
 def test_nothing_found_is_go() -> None:

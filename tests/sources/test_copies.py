@@ -12,9 +12,9 @@ from torch.optim.swa_utils import AveragedModel
 import preflight
 from preflight.findings.finding import Finding, Severity
 from preflight.objects.facts import ModelCopy
-from preflight.sources.read import read_source
 from preflight.targets.targets import Source
 from tests.files import put
+from tests.read_sources import read_source
 
 pytestmark = pytest.mark.usefixtures("at_hand")
 

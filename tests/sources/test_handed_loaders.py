@@ -9,10 +9,10 @@ import pytest
 
 from preflight.sources.batch_loops.handed import handed_on, over_loaders
 from preflight.sources.batch_loops.loops import batch_loops, may_loop
-from preflight.sources.flaws.bodies import bodies
 from preflight.sources.flaws.facts import BatchLoop
-from preflight.sources.read import read_source
+from preflight.syntax.bodies import bodies
 from preflight.targets.targets import Source
+from tests.read_sources import read_source
 
 ENGINE = """
 def train(model, loader, *, valid=None):

@@ -9,7 +9,7 @@ import pytest
 from preflight.settings.taking import Taking, parse_taking
 from preflight.sources.batch_loops.handed import handed_on, over_loaders
 from preflight.sources.batch_loops.loops import batch_loops, may_loop
-from preflight.sources.flaws.bodies import bodies
+from preflight.syntax.bodies import bodies
 
 PLAIN = Taking("")
 HEAD = "from data import make as other\nimport data\n\ndef make(): ...\n\n"

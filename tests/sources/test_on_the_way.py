@@ -9,9 +9,9 @@ import pytest
 from preflight.findings.finding import Finding, Severity
 from preflight.sources import search
 from preflight.sources.facts import SourceFacts
-from preflight.sources.read import read_source
 from preflight.targets.targets import Source
 from preflight.testing import ask
+from tests.read_sources import read_source
 
 READS = 'import os\nrank = int(os.environ.get("SLURM_PROCID"))\n'
 IN_A_FUNCTION = 'import os\ndef setup():\n    return int(os.environ.get("SLURM_PROCID"))\n'

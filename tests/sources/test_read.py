@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from preflight.sources.facts import EnvironmentRead, SourceFacts
-from preflight.sources.read import read_source
 from preflight.targets.targets import Source
 from preflight.values.wire import from_wire, to_wire
 from tests.files import put
+from tests.read_sources import read_source
 
 READS = 'import os\nos.environ["X"]\n'
 

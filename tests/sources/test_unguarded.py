@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from preflight.sources.facts import LoaderCall, SourceFacts, Unguarded
-from preflight.sources.read import read_source
 from preflight.targets.targets import Source
+from tests.read_sources import read_source
 
 TRAINS = """\
 from torch.utils.data import DataLoader

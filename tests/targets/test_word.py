@@ -378,3 +378,9 @@ def test_a_module_that_was_rewritten_meanwhile_is_read_again(place: Path) -> Non
     (place / "mod.py").write_text("def make_new(): ...\n")
 
     assert read_word("mod:make_new", str(place)) == (Built(spec="mod:make_new", folder=str(place)),)
+
+
+def test_a_match_at_the_top_of_a_file_binds_its_names(place: Path) -> None:
+    (place / "mod.py").write_text("match [print, 1]:\n    case [make, *rest]: ...\n")
+
+    assert kinds("mod:make", place) == kinds("mod:rest", place) == ["Built"]

@@ -33,30 +33,23 @@ class RaisedError(Exception):
 
 
 @contextlib.contextmanager
-def blaming(step: str) -> Iterator[None]:
-    """Whatever the user's code raises, `sys.exit` too, is the user's."""
+def blaming(step: str, root: str | None = None) -> Iterator[None]:
+    """Whatever the user's code raises, `sys.exit` too, is the user's.
+
+    Where a root is given, we look, and that is what raises in the user's own lines below it.
+    """
     try:
         yield
     except (CannotLookError, MistypedError):
         raise
     except BaseException as error:
-        if is_our_line(error):
+        if root is None:
+            is_ours = is_our_line(error)
+        else:
+            is_ours = not is_users(traceback.extract_tb(error.__traceback__)[-1].filename, root)
+        if is_ours:
             raise
         raise RaisedError(step, error) from error
-
-
-@contextlib.contextmanager
-def blaming_users(root: str) -> Iterator[None]:
-    """Put down to the user what raises in the user's own lines while we look."""
-    try:
-        yield
-    except (CannotLookError, MistypedError):
-        raise
-    except BaseException as error:
-        frames = traceback.extract_tb(error.__traceback__)
-        if frames and is_users(frames[-1].filename, root):
-            raise RaisedError("look", error) from error
-        raise
 
 
 # Nothing of this is raised because a tensor is on the CPU.

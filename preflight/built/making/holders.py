@@ -11,13 +11,13 @@ import itertools
 import traceback
 import types
 from collections.abc import Callable, Iterator, Mapping
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from preflight.built.making.blame import blaming
 from preflight.kinds.asked import CannotLookError
 from preflight.loaders import sent as loader
 from preflight.objects.attributes import own_attributes, slots
-from preflight.values.code_name import Step
+from preflight.values.code_name import Step, write_pick
 from preflight.values.own_files import passes_on
 
 Part: TypeAlias = tuple[tuple[Step, ...], object]
@@ -25,6 +25,8 @@ Part: TypeAlias = tuple[tuple[Step, ...], object]
 
 # Of a list of ten thousand things none is a loader.
 _MOST = 1_000
+# What holds loaders may be held itself; more is nobody's code.
+_DEEPEST = 3
 
 _OF_DATA = ("train_dataloader", "val_dataloader")
 _OF_TRAINER = ("get_train_dataloader", "get_eval_dataloader")
@@ -52,6 +54,20 @@ def parts_of(made: object) -> Iterator[Part]:
             yield (("attr", field.name),), getattr(made, field.name, None)
     else:
         yield from _loaders_in(variables_of(made))
+
+
+def walk(
+    name: str, made: object, look_at: Callable[[str, object], list[Any] | None], depth: int = 0
+) -> list[Any] | None:
+    """Look at what was made, or at the loaders and models that it holds; None: there are none."""
+    found = look_at(name, made)
+    if found is not None or depth > _DEEPEST:
+        return found
+    looks = [
+        walk(name + write_pick(steps), part, look_at, depth + 1) for steps, part in parts_of(made)
+    ]
+    known = [one for one in looks if one is not None]
+    return [facts for one in known for facts in one] if known else None
 
 
 def variables_of(made: object) -> Mapping[str, object]:

@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 from preflight.built.making import generators, holders
-from preflight.built.making.blame import blaming, blaming_users
+from preflight.built.making.blame import blaming
 from preflight.kinds.asked import CannotLookError, MistypedError
 from preflight.objects.stand_in import StoodIn, in_place_of_cuda
 from preflight.targets.targets import BUILT, Built
@@ -92,7 +92,7 @@ def made(asked: NamedObject, factory: object, stood_in: StoodIn) -> object:
             with blaming("call"):
                 given = _call(factory, built)
             first = generators.begun(given)
-        with blaming_users(asked.options["root"]):
+        with blaming("look", asked.options["root"]):
             if pick or built.kind == "model":
                 return _pick(given, pick, built)
             if given is not factory and _gives_one_batch(asked, given):

@@ -12,7 +12,6 @@ other modules, from 1.12 on. It is read by its opcodes, and nothing in it is mad
 from __future__ import annotations
 
 import re
-import struct
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
@@ -21,13 +20,10 @@ from preflight.formats.torch.pickle_globals import is_dangerous
 from preflight.formats.torch.pickle_machine import Machine, MadeObject, Name, Value
 from preflight.formats.torch.pickle_opcodes import with_effects
 from preflight.formats.torch.pickles import walk
-from preflight.formats.zip.directory import END_MAGIC, ENTRY_MAGIC, MAGIC
+from preflight.formats.zip.directory import END, END64, END_MAGIC, ENTRY_MAGIC, LOCATOR, MAGIC
 
 # The end records of an archive of torch's: zip64's, its locator, and the one of all archives.
-_END64 = struct.Struct("<4sQ4x2L4Q")
-_LOCATOR = struct.Struct("<4sLQL")
-_END = struct.Struct("<4s4H2LH")
-_ENDS = _END64.size + _LOCATOR.size + _END.size
+_ENDS = END64.size + LOCATOR.size + END.size
 
 
 class Item(NamedTuple):
@@ -70,13 +66,13 @@ def gaps(items: list[Item], size: int) -> Iterator[Item]:
 def _begin_of(read: Read, end: int) -> int | None:
     """Work out where an archive begins that ends here; None: none does."""
     tail = bytes(read(max(0, end - _ENDS), min(end, _ENDS)))
-    if tail[-_END.size : -_END.size + len(END_MAGIC)] != END_MAGIC or len(tail) < _END.size:
+    if tail[-END.size : -END.size + len(END_MAGIC)] != END_MAGIC or len(tail) < END.size:
         return None
-    _, _, _, _, count, length, directory, comment = _END.unpack(tail[-_END.size :])
-    behind = end - _END.size
+    _, _, _, _, count, length, directory, comment = END.unpack(tail[-END.size :])
+    behind = end - END.size
     if len(tail) == _ENDS and tail.startswith(b"PK\6\6"):
-        *_, count, length, directory = _END64.unpack_from(tail)
-        magic, _, at, _ = _LOCATOR.unpack_from(tail, _END64.size)
+        *_, count, length, directory = END64.unpack_from(tail)
+        magic, _, at, _ = LOCATOR.unpack_from(tail, END64.size)
         if magic != b"PK\6\7" or at != directory + length:
             return None
         behind = end - _ENDS
@@ -108,7 +104,7 @@ def _ends(read: Read, size: int) -> Iterator[int]:
     for block in blocks(read, 0, size):
         held += block
         for found in re.finditer(END_MAGIC, held):
-            end = base + found.start() + _END.size
+            end = base + found.start() + END.size
             if end <= size:
                 yield end
         kept = held[1 - len(END_MAGIC) :]

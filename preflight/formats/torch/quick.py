@@ -15,7 +15,7 @@ from preflight.formats.bytes.damaged import DamagedError
 from preflight.formats.torch.pickle_forms import Forms
 from preflight.formats.torch.torchfile import refused_in, wrong_storage
 from preflight.formats.zip.directory import END_MAGIC, ENTRY_MAGIC, MAGIC
-from preflight.formats.zip.local_header import DESCRIBED_BEHIND, FOLDER, UNREADABLE_FLAGS
+from preflight.formats.zip.local_header import DESCRIBED_BEHIND, FOLDER, LOCAL, UNREADABLE_FLAGS
 
 
 class Whole(NamedTuple):
@@ -30,8 +30,7 @@ class Whole(NamedTuple):
 
 # The zip64 end record, its locator and the end record, in this order, as torch ends each archive.
 _ENDS = struct.Struct("<4sQ4x2L4Q4sLQL4s4x2H8xH")
-_LOCAL = struct.Struct("<4s4xH16x2H")
-_local, _LOCAL_SIZE = _LOCAL.unpack_from, _LOCAL.size
+_local, _LOCAL_SIZE = LOCAL.unpack_from, LOCAL.size
 
 # An entry of the directory, without its name and what follows that.
 _ENTRY = struct.Struct("<4s4x2H4x3L4H2x2L")

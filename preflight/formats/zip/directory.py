@@ -28,9 +28,11 @@ MOST_DIRECTORY = 1 << 26
 MOST_RECORDS = 300_000
 """Records that are looked at: each is held in some 200 bytes."""
 
-_END = struct.Struct("<4s4H2LH")
-_LOCATOR = struct.Struct("<4sLQL")
-_END64 = struct.Struct("<4sQ2H2L4Q")
+END64 = struct.Struct("<4sQ2H2L4Q")
+LOCATOR = struct.Struct("<4sLQL")
+END = struct.Struct("<4s4H2LH")
+"""How an archive ends: the end record of zip64 and what says where that is, and its end record."""
+
 _ENTRY = struct.Struct("<4s2xBx2H4x3L4H2x2L")
 
 # How far back torch (miniz) looks for the end record, in blocks of 4,096 bytes that overlap by 3,
@@ -40,7 +42,7 @@ _TAIL = _STEP + 16 * (_STEP - 3)
 _FURTHER_BACK = 1 << 24
 
 # How far back Python's zipfile looks for it: behind the longest comment, and a byte further.
-_TAIL_OF_ZIPFILE = _END.size + (1 << 16)
+_TAIL_OF_ZIPFILE = END.size + (1 << 16)
 
 # The version of the format that a reader needs, at most, for Python's zipfile to open the archive.
 _NEWEST = 63
@@ -113,28 +115,28 @@ def read_archive(read: Read, size: int) -> ZipDirectory:
 
 def _find_directory(read: Read, size: int) -> tuple[tuple[int, int, int, int], int]:
     """Find the end record, and give what `_read_end` gives, and where the archive ends."""
-    least = _END64.size + _LOCATOR.size + _END.size
+    least = END64.size + LOCATOR.size + END.size
     for window in (least, _TAIL + least):
         base = max(0, size - window)
         tail = bytes(exactly(read, base, size - base))
         at = _last_end(tail)
         if at >= 0 and base + at >= size - _TAIL:
-            return _read_end(read, base + at), base + at + _END.size
+            return _read_end(read, base + at), base + at + END.size
     raise _no_end(read, size, tail)
 
 
 def _last_end(tail: bytes) -> int:
     """Find the last end record that is all here; -1: there is none."""
-    return tail.rfind(END_MAGIC, 0, max(0, len(tail) - _END.size + len(END_MAGIC)))
+    return tail.rfind(END_MAGIC, 0, max(0, len(tail) - END.size + len(END_MAGIC)))
 
 
 def _read_end(read: Read, at: int) -> tuple[int, int, int, int]:
     """Give where the directory begins, its length, its records, and where it should end."""
-    end = _END.unpack(exactly(read, at, _END.size))
+    end = END.unpack(exactly(read, at, END.size))
     _, disk, first_disk, here, count, length, directory, _ = end
-    locator_at = at - _LOCATOR.size
+    locator_at = at - LOCATOR.size
     if locator_at >= 0:
-        magic, _, at64, disks = _LOCATOR.unpack(exactly(read, locator_at, _LOCATOR.size))
+        magic, _, at64, disks = LOCATOR.unpack(exactly(read, locator_at, LOCATOR.size))
         if magic == b"PK\x06\x07":
             return _read_end64(read, at64, locator_at if disks == 1 else 0)
     if disk or first_disk or here != count:
@@ -144,10 +146,10 @@ def _read_end(read: Read, at: int) -> tuple[int, int, int, int]:
 
 def _read_end64(read: Read, at: int, locator_at: int) -> tuple[int, int, int, int]:
     """Read the end record for large archives, which torch writes into every archive."""
-    if at + _END64.size <= locator_at:
-        fields = _END64.unpack(exactly(read, at, _END64.size))
+    if at + END64.size <= locator_at:
+        fields = END64.unpack(exactly(read, at, END64.size))
         magic, own_size, _, _, disk, first_disk, here, count, length, directory = fields
-        whole = magic == b"PK\x06\x06" and own_size >= _END64.size - 12
+        whole = magic == b"PK\x06\x06" and own_size >= END64.size - 12
         if whole and at + own_size + 12 != locator_at:
             text = (
                 f"ends at {at + own_size + 12:,}, and {locator_at - at - own_size - 12:,} bytes "
@@ -170,9 +172,9 @@ def _no_end(read: Read, size: int, tail: bytes) -> DamagedError:
             directory, length, count, end = _read_end(read, further + at)
             if directory + length == end:
                 cause = causes.OVER if count else causes.STOPPED
-                return goes_on(size, further + at + _END.size, cause)
+                return goes_on(size, further + at + END.size, cause)
     zeros = len(tail) - len(tail.rstrip(b"\0"))
-    if zeros > _END.size:
+    if zeros > END.size:
         more = "or more " if zeros == len(tail) else ""
         text = f"ends in {zeros:,} {more}zero bytes, where its directory should be: {_LOST_END}"
         return DamagedError("cut", text, offset=size - zeros)
@@ -189,8 +191,8 @@ def _no_end_record(size: int, tail: bytes) -> DamagedError:
     while tail.startswith(ENTRY_MAGIC, at) and at + _ENTRY.size <= len(tail):
         at += _ENTRY.size + sum(_ENTRY.unpack_from(tail, at)[7:10])
     if tail.startswith(b"PK\x06\x06", at):
-        at += _END64.size + _LOCATOR.size
-    if len(tail) - at < _END.size or tail.startswith(ENTRY_MAGIC, at):
+        at += END64.size + LOCATOR.size
+    if len(tail) - at < END.size or tail.startswith(ENTRY_MAGIC, at):
         return DamagedError("cut", f"ends at {size:,} bytes, inside its directory", offset=size)
     return DamagedError("structure", "has a directory, and no end record behind it", offset=size)
 
@@ -210,7 +212,7 @@ def torch_finds(archive: ZipDirectory, size: int) -> bool:
     It goes back in steps, and fails where the next one would begin in front of the file.
     """
     first = (size - _STEP) % (_STEP - 3) if size >= _STEP else 0
-    return archive.end - _END.size >= first
+    return archive.end - END.size >= first
 
 
 def refuse_unopened(read: Read, archive: ZipDirectory, size: int) -> None:
@@ -218,7 +220,7 @@ def refuse_unopened(read: Read, archive: ZipDirectory, size: int) -> None:
     if archive.end != size:
         base = max(0, size - _TAIL_OF_ZIPFILE)
         at = bytes(exactly(read, base, size - base)).rfind(END_MAGIC)
-        if at < 0 or base + at + _END.size != archive.end:
+        if at < 0 or base + at + END.size != archive.end:
             raise goes_on(size, archive.end)
     newer = next((one for one in archive.records if one.needed > _NEWEST), None)
     if newer is not None:

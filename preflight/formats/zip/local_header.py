@@ -14,7 +14,8 @@ from preflight.formats.bytes.damaged import DamagedError
 from preflight.formats.zip.directory import MAGIC, Record, ZipDirectory
 from preflight.values.names import shown, text_of
 
-_LOCAL = struct.Struct("<4s4xH16x2H")
+LOCAL = struct.Struct("<4s4xH16x2H")
+"""The header in front of a record, without its name: its method, and how long its names are."""
 
 # Bits 0, 5, 6 and 13: encrypted or patched. torch (miniz) refuses such records.
 UNREADABLE_FLAGS = 0x2061
@@ -35,15 +36,15 @@ STORED = 0
 
 def begin_of(read: Read, archive: ZipDirectory, record: Record, earliest: int) -> int:
     """Find where a record's bytes begin: its local header has the last word, and must agree."""
-    begin = record.offset + _LOCAL.size + len(record.name)
+    begin = record.offset + LOCAL.size + len(record.name)
     if record.offset < earliest or begin > archive.directory:
         raise _disagree(archive, record, "overlaps the record before it, or the directory")
     header = exactly(read, record.offset, begin - record.offset)
-    magic, method, name_size, extra_size = _LOCAL.unpack_from(header)
+    magic, method, name_size, extra_size = LOCAL.unpack_from(header)
     if magic != MAGIC:
         cause = causes.of_headers(magic, MAGIC)
         raise _disagree(archive, record, f"is not where the directory says: {cause}")
-    name = bytes(header[_LOCAL.size :])
+    name = bytes(header[LOCAL.size :])
     if name_size != len(record.name) or name != record.name:
         named = len(record.name).to_bytes(2, "little") + record.name
         cause = causes.of_headers(name_size.to_bytes(2, "little") + name, named)
@@ -72,10 +73,10 @@ def _is_empty(read: Read, record: Record, begin: int) -> bool:
 def likely_stretches(read: Read, records: Sequence[Record]) -> Iterator[tuple[int, int]]:
     """Give where the bytes of records most likely lie: nothing else in their headers is judged."""
     for one in records:
-        header = read(one.offset, _LOCAL.size)
-        if len(header) == _LOCAL.size:
-            *_, name_size, extra_size = _LOCAL.unpack(header)
-            begin = one.offset + _LOCAL.size + int(name_size) + int(extra_size)
+        header = read(one.offset, LOCAL.size)
+        if len(header) == LOCAL.size:
+            *_, name_size, extra_size = LOCAL.unpack(header)
+            begin = one.offset + LOCAL.size + int(name_size) + int(extra_size)
             yield begin, begin + one.stored
 
 

@@ -7,8 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from preflight.formats.suffixes.images import is_image
-from preflight.formats.suffixes.sounds import is_sound
-from preflight.formats.suffixes.videos import is_video
+from preflight.formats.suffixes.recordings import is_sound, is_video
 from preflight.keys.samples import caption_texts as key_captions
 from preflight.keys.samples.caption_texts import Captions, CaptionTable
 from preflight.keys.samples.sample import Home, Sample, Tell, caption_suffixes

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from preflight.sources.batch_loops.loops import is_in, spans
 from preflight.sources.batch_loops.made_by import ExpressionPlace, made_by, names_in, placed
-from preflight.sources.flaws.bodies import Body
 from preflight.sources.flaws.facts import BatchLoop, Handed
+from preflight.syntax.bodies import Body
 
 # How often one is handed on, from function to function.
 _MOST_HOPS = 6

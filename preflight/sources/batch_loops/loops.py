@@ -10,8 +10,8 @@ from typing import NamedTuple
 from preflight.sources.batch_loops.made_by import PASS_ON, made_by, names_in, placed
 from preflight.sources.batch_loops.telling import Spans, tells_epoch, untold_epochs
 from preflight.sources.batch_loops.uses import uses_of
-from preflight.sources.flaws.bodies import Body, is_try
 from preflight.sources.flaws.facts import BatchLoop, Use
+from preflight.syntax.bodies import TRIES, Body, caught_in
 from preflight.syntax.running import last_name
 
 # Exceptions by which a loop copes with a batch of another form.
@@ -155,20 +155,14 @@ def spans(body: Body) -> tuple[Spans, Spans]:
     for node in body.nodes:
         if isinstance(node, ast.If) and "__main__" not in ast.dump(node.test):
             tested.append((node.lineno, node.end_lineno or node.lineno))
-        elif is_try(node) and _copes(node):
-            inner = node.body  # type: ignore[attr-defined]
-            coped.append((inner[0].lineno, inner[-1].end_lineno))
+        elif isinstance(node, TRIES) and not _COPES.isdisjoint(
+            name for one in node.handlers for name in caught_in(one)
+        ):
+            inner = node.body
+            coped.append((inner[0].lineno, inner[-1].end_lineno or inner[-1].lineno))
     return tested, coped
 
 
 def is_in(line: int, spans: Spans) -> bool:
     """Whether a line is within one of these."""
     return any(first <= line <= last for first, last in spans)
-
-
-def _copes(node: ast.AST) -> bool:
-    for handler in node.handlers:  # type: ignore[attr-defined]
-        kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
-        if any(one is None or last_name(one) in _COPES for one in kinds):
-            return True
-    return False

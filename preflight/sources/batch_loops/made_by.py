@@ -9,8 +9,8 @@ import ast
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from preflight.sources.flaws.bodies import Body, parameters
 from preflight.sources.flaws.tuples import imports_in
+from preflight.syntax.bodies import Body, parameters
 from preflight.syntax.running import last_name
 
 # They give what they are handed, one after the other.
@@ -155,14 +155,13 @@ def _called(node: ast.Call, place: ExpressionPlace) -> Iterator[Made]:
 
 def _of_name(node: ast.Name, place: ExpressionPlace, hops: int) -> Iterator[Made]:
     name = node.id
-    if name in place.values:
-        values = [one for one in place.values[name] if ast.unparse(one) != name]
-        if len(values) == 1 and name not in place.hidden:
-            yield from made_by(values[0], place, hops + 1)
-        elif not values and name in place.hidden:
+    values = [one for one in place.values.get(name, ()) if ast.unparse(one) != name]
+    if name in place.hidden:
+        if not values:
             yield from _handed(name, place)
-    elif name in place.hidden:
-        yield from _handed(name, place)
+    elif name in place.values:
+        if len(values) == 1:
+            yield from made_by(values[0], place, hops + 1)
     elif name in place.file.imports:
         yield Made(name)
     elif name in place.file.tops:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
-from preflight.sources.flaws.bodies import Body
+from preflight.syntax.bodies import Body
 from preflight.syntax.running import last_name
 
 _TELL = frozenset({"set_epoch", "prepare", "prepare_data_loader", "setup_dataloaders"})

@@ -9,8 +9,8 @@ import ast
 from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
-from preflight.sources.flaws.bodies import COMPREHENSIONS
 from preflight.sources.flaws.facts import EACH, Use
+from preflight.syntax.bodies import COMPREHENSIONS
 from preflight.syntax.running import last_name
 
 Way: TypeAlias = "tuple[str | int, ...]"

@@ -6,7 +6,6 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 
-from preflight.sources.flaws.bodies import Body, stored, text_at
 from preflight.sources.flaws.facts import AliasedState, Spot
 from preflight.sources.flaws.kept_states import (
     Kept,
@@ -16,6 +15,7 @@ from preflight.sources.flaws.kept_states import (
     kept_by,
     uses_in,
 )
+from preflight.syntax.bodies import Body, stored, text_at
 from preflight.syntax.parsing import Parsed, code_of
 from preflight.syntax.running import last_name
 

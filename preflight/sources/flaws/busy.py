@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-from preflight.sources.flaws.bodies import Body, text_at
 from preflight.sources.flaws.facts import BusyWait
+from preflight.syntax.bodies import Body, text_at
 from preflight.syntax.parsing import Parsed, code_of
 from preflight.syntax.running import last_name
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import chain
+from typing import TypeVar
 
 from preflight.sources.flaws.aliased_states import aliased_states
-from preflight.sources.flaws.bodies import Body, is_try
 from preflight.sources.flaws.busy import busy_waits
 from preflight.sources.flaws.facts import Flaws, Returned, TupleLoop
 from preflight.sources.flaws.jumps import jumps
@@ -15,45 +17,30 @@ from preflight.sources.flaws.tuples import file_called, imports_in, returned_in,
 from preflight.sources.flaws.unbound import unbound_reads
 from preflight.sources.flaws.unstable_orders import unstable_orders
 from preflight.sources.flaws.words import Signs
+from preflight.syntax.bodies import TRIES, Body
 from preflight.syntax.parsing import Parsed
 from preflight.syntax.source_files import is_test
+
+T = TypeVar("T")
 
 
 def flaws_in(parsed: Parsed, every: Sequence[Body], file: str, signs: Signs) -> Flaws:
     """Give what a file holds of what its text has signs of; of tests nothing, which no job runs."""
     if is_test(file) or not any(signs):
         return Flaws()
-    found = Flaws(
-        unbound=tuple(
-            found
-            for one in _with(every, ast.ExceptHandler, wanted=signs.unbound)
-            for found in unbound_reads(one, parsed, file)
-        ),
-        jumps=tuple(
-            found
-            for one in every
-            if signs.jumps and any(map(is_try, one.nodes))
-            for found in jumps(one, parsed, file)
-        ),
-        waits=tuple(
-            found
-            for one in _with(every, ast.While, wanted=signs.waits)
-            for found in busy_waits(one, parsed, file)
-        ),
-        orders=tuple(
-            found for one in every if signs.orders for found in unstable_orders(one, parsed, file)
-        ),
-        states=tuple(aliased_states(every, parsed, file)) if signs.states else (),
-    )
+    loops: tuple[TupleLoop, ...] = ()
     if signs.loops:
         known, imports = returned_in(every, file), imports_in(every, file)
-        found = found._replace(
-            loops=tuple(
-                loop
-                for one in _with(every, ast.For, wanted=True)
-                for loop in tuple_loops(one, parsed, file, known, imports)
-            )
-        )
+        find = partial(tuple_loops, known=known, imports=imports)
+        loops = _found_by(find, every, parsed, file, ast.For)
+    found = Flaws(
+        unbound=_found_by(unbound_reads, every, parsed, file, *TRIES) if signs.unbound else (),
+        jumps=_found_by(jumps, every, parsed, file, *TRIES) if signs.jumps else (),
+        loops=loops,
+        waits=_found_by(busy_waits, every, parsed, file, ast.While) if signs.waits else (),
+        orders=_found_by(unstable_orders, every, parsed, file, ast.expr) if signs.orders else (),
+        states=tuple(aliased_states(every, parsed, file)) if signs.states else (),
+    )
     if not (found.unbound or found.jumps):
         return found
     threads = threads_in(every, parsed)
@@ -63,9 +50,16 @@ def flaws_in(parsed: Parsed, every: Sequence[Body], file: str, signs: Signs) -> 
     )
 
 
-def _with(every: Sequence[Body], kind: type[ast.AST], *, wanted: bool) -> list[Body]:
-    """Give the bodies that hold something of this kind."""
-    return [one for one in every if wanted and any(isinstance(node, kind) for node in one.nodes)]
+def _found_by(
+    find: Callable[[Body, Parsed, str], Iterator[T]],
+    every: Sequence[Body],
+    parsed: Parsed,
+    file: str,
+    *kinds: type[ast.AST],
+) -> tuple[T, ...]:
+    """Look through the bodies that hold something of these kinds."""
+    those = (one for one in every if any(isinstance(node, kinds) for node in one.nodes))
+    return tuple(found for one in those for found in find(one, parsed, file))
 
 
 def of_all(
@@ -78,14 +72,8 @@ def of_all(
         names: of all files, also those that hold nothing.
         returned: what functions give, by file and name, where loops of other files call them.
     """
-    return Flaws(
-        unbound=tuple(found for one in each for found in one.unbound),
-        jumps=tuple(found for one in each for found in one.jumps),
-        loops=tuple(found for one in each for found in _come_to(one.loops, names, returned)),
-        waits=tuple(found for one in each for found in one.waits),
-        orders=tuple(found for one in each for found in one.orders),
-        states=tuple(found for one in each for found in one.states),
-    )
+    found = Flaws(*(tuple(chain.from_iterable(those)) for those in zip(*each, strict=True)))
+    return found._replace(loops=tuple(_come_to(found.loops, names, returned)))
 
 
 def _come_to(

@@ -5,22 +5,22 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-from preflight.sources.flaws.bodies import Body, is_try, own, text_at
 from preflight.sources.flaws.facts import Jump, Spot
 from preflight.sources.flaws.raising import Caught, caught_by
+from preflight.syntax.bodies import TRIES, Body, own, text_at
 from preflight.syntax.parsing import Parsed, code_of
 
 
 def jumps(body: Body, parsed: Parsed, file: str) -> Iterator[Jump]:
     """Give what leaves each `finally` of a function, where something is lost by it."""
     for node in body.nodes:
-        if not is_try(node):
+        if not isinstance(node, TRIES):
             continue
-        leaves = next(_leaving(node.finalbody), None)  # type: ignore[attr-defined]
+        leaves = next(_leaving(node.finalbody), None)
         if leaves is None:
             continue
-        lost = _swallowed(node)  # type: ignore[arg-type]
-        returns = _dropped_return(node, leaves)  # type: ignore[arg-type]
+        lost = _swallowed(node)
+        returns = _dropped_return(node, leaves)
         if lost or returns is not None:
             yield Jump(
                 file=file,

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from preflight.sources.flaws.bodies import is_try, own, stored
+from preflight.syntax.bodies import DEFINITIONS, TRIES, caught_in, own, stored
 from preflight.syntax.running import last_name
 
 BROAD = frozenset({"*", "Exception", "BaseException"})
@@ -106,11 +106,7 @@ class Caught(NamedTuple):
 
 def caught_by(handler: ast.ExceptHandler) -> Caught:
     """Say what a handler catches."""
-    kind = handler.type
-    if kind is None:
-        return Caught(frozenset({"*"}))
-    each = kind.elts if isinstance(kind, ast.Tuple) else [kind]
-    return Caught(frozenset(last_name(one) or "*" for one in each))
+    return Caught(frozenset(name or "*" for name in caught_in(handler)))
 
 
 def raisers(nodes: Sequence[ast.AST]) -> Iterator[Raiser]:
@@ -160,11 +156,11 @@ def begin_of(body: Sequence[ast.stmt], caught: Caught) -> Begin:
     stack: list[ast.AST] = list(reversed(body))
     while stack:
         node = stack.pop()
-        if is_try(node) and node.handlers:  # type: ignore[attr-defined]
+        if isinstance(node, TRIES) and node.handlers:
             bound |= stored([node])  # it looks after itself
             continue
         inner = [one for one in ast.iter_child_nodes(node) if isinstance(one, ast.stmt)]
-        is_scope = isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))
+        is_scope = isinstance(node, DEFINITIONS)
         if not inner or is_scope:
             found = () if is_scope else raisers([node])
             first = next((one for one in found if caught.may_come_from(one)), None)

@@ -5,10 +5,9 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
 
-from preflight.sources.flaws.bodies import Body
 from preflight.sources.flaws.facts import Spot, Thread
+from preflight.syntax.bodies import Body
 from preflight.syntax.parsing import Parsed, code_of
 from preflight.syntax.running import last_name
 
@@ -28,23 +27,17 @@ _ASKED = frozenset({"qsize", "empty", "unfinished_tasks", "is_set", "done"})
 _MOST = 4
 
 
-class _Hand(NamedTuple):
-    target: str
-    thread: Thread
-
-
 def threads_in(every: Sequence[Body], parsed: Parsed) -> Mapping[str, Thread]:
     """Give the functions that threads run, by their names with what holds them."""
     known = {one.name for one in every}
-    found = {
-        hand.target: hand.thread
-        for body in every
-        for hand in (*_handed(body, known, parsed), *_classes(body, known))
-    }
+    found: dict[str, Thread] = {}
+    for body in every:
+        found.update(_handed(body, known, parsed))
+        found.update(_classes(body, known))
     return {name: one._replace(waits=_waits(every, name, parsed)) for name, one in found.items()}
 
 
-def _handed(body: Body, known: set[str], parsed: Parsed) -> Iterator[_Hand]:
+def _handed(body: Body, known: set[str], parsed: Parsed) -> Iterator[tuple[str, Thread]]:
     for node in body.nodes:
         if not isinstance(node, ast.Call) or last_name(node.func) not in _TAKES:
             continue
@@ -55,7 +48,7 @@ def _handed(body: Body, known: set[str], parsed: Parsed) -> Iterator[_Hand]:
             given = node.args[place]
         name = _function(given, body, known)
         if name is not None:
-            yield _Hand(name, Thread(node.lineno, code_of(node, parsed.lines)))
+            yield name, Thread(node.lineno, code_of(node, parsed.lines))
 
 
 def _function(given: ast.expr | None, body: Body, known: set[str]) -> str | None:
@@ -70,14 +63,14 @@ def _function(given: ast.expr | None, body: Body, known: set[str]) -> str | None
     return next((one for one in (inner, given.id) if one in known), None)
 
 
-def _classes(body: Body, known: set[str]) -> Iterator[_Hand]:
+def _classes(body: Body, known: set[str]) -> Iterator[tuple[str, Thread]]:
     """Give the `run` of classes that are threads themselves."""
     for node in body.nodes:
         if isinstance(node, ast.ClassDef) and "Thread" in map(last_name, node.bases):
             name = f"{body.name}.{node.name}.run" if body.name else f"{node.name}.run"
             if name in known:
                 code = f"class {node.name}({', '.join(map(last_name, node.bases))})"
-                yield _Hand(name, Thread(node.lineno, code))
+                yield name, Thread(node.lineno, code)
 
 
 def _waits(every: Sequence[Body], name: str, parsed: Parsed) -> tuple[Spot, ...]:

@@ -6,8 +6,8 @@ import ast
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from preflight.sources.flaws.bodies import Body, stored, text_at
 from preflight.sources.flaws.facts import Returned, TupleLoop
+from preflight.syntax.bodies import DEFINITIONS, Body, parameters, stored, text_at
 from preflight.syntax.parsing import Parsed, code_of
 from preflight.syntax.running import is_none, last_name
 
@@ -29,16 +29,14 @@ def tuple_loops(
     imports: Mapping[str, str],
 ) -> Iterator[TupleLoop]:
     """Give the loops of a function over one tuple, and those over what an import may give."""
-    every = body.nodes
-    hidden: set[str] | None = None
-    for loop in _loops(every):
-        hidden = _hidden(body) if hidden is None else hidden
+    loops = tuple(_loops(body.nodes))
+    is_function = not isinstance(body.node, ast.Module)
+    hidden = parameters(body) | stored(body.node.body) if loops and is_function else set()
+    for loop in loops:
         name = _called(loop.call, body)
         module = "" if name in known else imports.get(name.partition(".")[0], "")
         told = known.get(name)
-        if not name or name in hidden or (name in known and told is None):
-            continue
-        if told is None and not module:
+        if not name or name in hidden or (told is None and not module):
             continue
         if told is not None and told.size != loop.size:
             continue
@@ -94,14 +92,6 @@ def _called(call: ast.Call, body: Body) -> str:
     return ""
 
 
-def _hidden(body: Body) -> set[str]:
-    """Give the names that stand for something else in a function."""
-    if isinstance(body.node, ast.Module):
-        return set()
-    arguments = {one.arg for one in ast.walk(body.node.args) if isinstance(one, ast.arg)}
-    return arguments | stored(body.node.body)
-
-
 def imports_in(every: Sequence[Body], file: str) -> dict[str, str]:
     """Give where names are imported from: `data`, `./core/data`, with `:name` of what is in it."""
     found: dict[str, str] = {}
@@ -126,7 +116,7 @@ def imports_in(every: Sequence[Body], file: str) -> dict[str, str]:
 def returned_in(every: Sequence[Body], file: str) -> dict[str, Returned | None]:
     """Say what the functions of a file give, by their names; None where it is not one tuple."""
     found: dict[str, Returned | None] = {}
-    again = stored(one for one in every[0].node.body if not _is_scope(one))
+    again = stored(one for one in every[0].node.body if not isinstance(one, DEFINITIONS))
     for body in every:
         if isinstance(body.node, ast.Module):
             continue
@@ -135,10 +125,6 @@ def returned_in(every: Sequence[Body], file: str) -> dict[str, Returned | None]:
         twice = body.name in found or (top and body.name in again)
         found[body.name] = None if twice else told
     return found
-
-
-def _is_scope(node: ast.AST) -> bool:
-    return isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))
 
 
 def _given(body: Body, file: str) -> Returned | None:

@@ -7,24 +7,24 @@ import builtins
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from preflight.sources.flaws.bodies import (
+from preflight.sources.flaws.facts import Spot, UnboundRead
+from preflight.sources.flaws.raising import (
+    USUAL,
+    Caught,
+    begin_of,
+    caught_by,
+    raisers,
+)
+from preflight.syntax.bodies import (
+    DEFINITIONS,
+    TRIES,
     Body,
-    is_try,
     loads,
     own,
     parameters,
     parts,
     stored,
     text_at,
-)
-from preflight.sources.flaws.facts import Spot, UnboundRead
-from preflight.sources.flaws.raising import (
-    USUAL,
-    Begin,
-    Caught,
-    begin_of,
-    caught_by,
-    raisers,
 )
 from preflight.syntax.parsing import Parsed, code_of
 from preflight.syntax.running import header, last_name
@@ -49,6 +49,7 @@ def unbound_reads(body: Body, parsed: Parsed, file: str) -> Iterator[UnboundRead
             open_names = inside - others - begin.bound - {handler.name}
             if begin.first is None or not open_names or not caught.is_ours:
                 continue
+            first = begin.first.node
             reads = _Reads(
                 names=frozenset(open_names),
                 related=frozenset(_changed(node.body) - open_names | {handler.name or ""}),
@@ -59,45 +60,20 @@ def unbound_reads(body: Body, parsed: Parsed, file: str) -> Iterator[UnboundRead
                 never = _is_never_bound(node.body, bound, caught)
                 if not (caught.is_known or never):
                     continue
-                yield _told(
-                    read,
-                    body=body,
-                    handler=handler,
-                    begin=begin,
-                    bound=bound,
+                yield UnboundRead(
+                    file=file,
+                    line=read.lineno,
+                    text=text_at(parsed.lines, read.lineno),
+                    name=name,
+                    inside=body.name,
+                    handler=f"except {code_of(handler.type, parsed.lines)}"
+                    if handler.type is not None
+                    else "except",
+                    raises=Spot(first.lineno, code_of(first, parsed.lines)),
+                    bound=bound.lineno,
                     is_sure=never and in_any_case,
                     is_usual=bool(caught.names & USUAL),
-                    parsed=parsed,
-                    file=file,
                 )
-
-
-def _told(
-    read: ast.Name,
-    *,
-    body: Body,
-    handler: ast.ExceptHandler,
-    begin: Begin,
-    bound: ast.stmt,
-    is_sure: bool,
-    is_usual: bool,
-    parsed: Parsed,
-    file: str,
-) -> UnboundRead:
-    first = begin.first.node if begin.first is not None else bound
-    kind = f" {code_of(handler.type, parsed.lines)}" if handler.type is not None else ""
-    return UnboundRead(
-        file=file,
-        line=read.lineno,
-        text=text_at(parsed.lines, read.lineno),
-        name=read.id,
-        inside=body.name,
-        handler=f"except{kind}",
-        raises=Spot(first.lineno, code_of(first, parsed.lines)),
-        bound=bound.lineno,
-        is_sure=is_sure,
-        is_usual=is_usual,
-    )
 
 
 def _of_others(body: Body, tree: ast.Module) -> set[str]:
@@ -118,11 +94,11 @@ def _tries(body: Sequence[ast.stmt]) -> Iterator[tuple[ast.Try, frozenset[str]]]
     stack: list[ast.AST] = list(reversed(body))
     while stack:
         node = stack.pop()
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        if isinstance(node, DEFINITIONS):
             known.add(node.name)
             continue
-        if is_try(node):
-            yield node, frozenset(known)  # type: ignore[misc]  # `except*` is of a type of its own
+        if isinstance(node, TRIES):
+            yield node, frozenset(known)  # `except*` is of a type of its own
         elif isinstance(node, ast.ExceptHandler):
             known.add(node.name or "")
         inner = [one for one in parts(node) if _holds_statements(one)]
@@ -189,7 +165,7 @@ class _Reads:
             self.given |= stored([one])
             return True
         inner = [part for part in parts(one) if _holds_statements(part)]
-        is_scope = isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))
+        is_scope = isinstance(one, DEFINITIONS)
         if is_scope:
             self.given.add(one.name)  # type: ignore[attr-defined]
         self._read(header(one) if inner else [one], in_any_case=in_any_case)
@@ -218,7 +194,7 @@ class _Reads:
 
     def _copes(self, one: ast.stmt) -> bool:
         """Whether a name without a value, or an exception, is looked after here."""
-        if is_try(one):
+        if isinstance(one, TRIES):
             return True
         is_with = isinstance(one, (ast.With, ast.AsyncWith))
         return isinstance(one, ast.Match) or (is_with and "suppress" in _words(header(one)))

@@ -8,8 +8,8 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple, TypeAlias
 
-from preflight.sources.flaws.bodies import Body, text_at
 from preflight.sources.flaws.facts import Spot, UnstableOrder
+from preflight.syntax.bodies import Body, text_at
 from preflight.syntax.parsing import Parsed, code_of
 from preflight.syntax.running import last_name
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from itertools import islice
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from preflight.syntax.source_files import is_test
 from preflight.targets.folders import look_for_sources
+from preflight.values.code_name import command_for
 from preflight.values.names import first_of, name_of
 from preflight.values.small_files import OddFileError, read_small
 
@@ -48,9 +48,9 @@ def offers(folder: str, places: Iterable[str]) -> Mapping[str, tuple[str, str | 
     paths = dict.fromkeys([*at_top, *(path for place in places for path in _files_of(place))])
     found = _made_in(folder, tuple(_worth_parsing(paths)))
     for script in _likely_scripts(at_top, paths)[:1]:
-        found["source"] = (_command(f"source={name_of(script, folder)}"), None)
+        found["source"] = (command_for(f"source={name_of(script, folder)}"), None)
         words = _started_as(script, folder)
-        found["script"] = (shlex.join(["preflight", "run", *words]), "runs it in short")
+        found["script"] = (command_for(*words), "runs it in short")
     return found
 
 
@@ -70,17 +70,14 @@ def _started_as(script: str, folder: str) -> tuple[str, ...]:
     return ("-m", module) if is_module and own.search(read_small(script)) else (name,)
 
 
-def _scripts_of(paths: Iterable[str]) -> list[str]:
-    return sorted(filter(_is_script, paths), key=_how_likely)
-
-
 def _likely_scripts(at_top: Iterable[str], paths: Iterable[str]) -> list[str]:
     """Give those of usual names, at the top or else deeper; or else any that trains.
 
     Of those that lie deeper, only their guard tells them from modules.
     """
     paths = tuple(paths)
-    found = _scripts_of(at_top) or [*filter(_is_guarded, _scripts_of(paths))]
+    found = [*filter(_is_script, at_top)]
+    found = found or [*filter(_is_guarded, filter(_is_script, paths))]
     found = found or [*filter(_trains, filter(_is_guarded, paths))]
     return sorted(found, key=lambda one: (_is_command(one), one.count(os.sep), *_how_likely(one)))
 
@@ -112,7 +109,7 @@ def _made_in(folder: str, paths: tuple[str, ...]) -> dict[str, tuple[str, str | 
     for maker in sorted(makers, key=_how_good):
         # Of several classes that nothing here starts, any may be a block of another.
         if not maker.is_guess or maker.is_called or alike[_alike(maker)] == 1:
-            found.setdefault(maker.kind, (_command(maker.call), _said_of(maker)))
+            found.setdefault(maker.kind, (command_for(maker.call), _said_of(maker)))
     return found
 
 
@@ -163,10 +160,6 @@ def _is_script(path: str) -> bool:
 def _how_likely(path: str) -> tuple[bool, str]:
     name = os.path.basename(path)
     return _FIRST.match(name) is None, name
-
-
-def _command(word: str) -> str:
-    return shlex.join(["preflight", "run", word])
 
 
 def _at_top(folder: str) -> list[str]:

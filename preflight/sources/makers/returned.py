@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from preflight.syntax.bodies import own
 from preflight.syntax.running import is_none, last_name
 
 # How far a value is followed from name to name.
@@ -35,7 +36,7 @@ def returned_by(function: ast.FunctionDef) -> ReturnedValues:
     """Say what a function returns, also through variables, tuples and methods of what it made."""
     values: dict[str, list[ast.expr]] = {}
     given: list[ast.expr] = []
-    for node in _own(function):
+    for node in own(function.body):
         match node:
             case ast.Assign(targets=targets, value=value):
                 for target in targets:
@@ -62,16 +63,6 @@ def needs_of(function: ast.FunctionDef) -> tuple[str, ...]:
     named = zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
     every = (*needed, *(one for one, value in named if value is None))
     return tuple(one.arg for one in every)
-
-
-def _own(function: ast.FunctionDef) -> Iterator[ast.AST]:
-    """Walk a function without going into those that are defined in it."""
-    todo: list[ast.AST] = list(reversed(function.body))
-    while todo:
-        node = todo.pop()
-        yield node
-        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)):
-            todo.extend(reversed(list(ast.iter_child_nodes(node))))
 
 
 def _bind(target: ast.expr, value: ast.expr, values: dict[str, list[ast.expr]]) -> None:

@@ -12,6 +12,7 @@ from preflight.sources.work.work_names import (
     is_loader_name,
     short_name,
 )
+from preflight.syntax.bodies import COMPREHENSIONS
 from preflight.syntax.imports.modules import Modules
 from preflight.syntax.running import Ran, last_name
 from preflight.syntax.scopes import NameScope, Own
@@ -38,7 +39,7 @@ class DirectWork:
         if isinstance(ran.node, (ast.For, ast.AsyncFor)) and self._is_loader(ran.node.iter, scope):
             return "loops over a loader"
         for node in every:
-            if isinstance(node, (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)):
+            if isinstance(node, COMPREHENSIONS):
                 if any(self._is_loader(one.iter, scope) for one in node.generators):
                     return "loops over a loader"
             elif isinstance(node, ast.Call):

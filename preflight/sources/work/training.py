@@ -9,8 +9,9 @@ from typing import NamedTuple
 
 from preflight.sources.work.direct_work import DirectWork
 from preflight.sources.work.work_names import DATA, PREPARES, TRAINS, is_running_name, short_name
+from preflight.syntax.bodies import COMPREHENSIONS
 from preflight.syntax.imports.modules import Modules
-from preflight.syntax.running import Ran, expressions, last_name, text_of
+from preflight.syntax.running import FUNCTIONS, Ran, expressions, last_name, text_of
 from preflight.syntax.scopes import (
     Module,
     NameScope,
@@ -107,7 +108,7 @@ class Training:
             if own is not None and not (is_generator(own) and id(node) not in asked):
                 yield _Followed(own, self._shown(node.func, scope), node)
             yield from self._handed(node, own, scope)
-        if isinstance(ran.node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        if isinstance(ran.node, FUNCTIONS):
             yield from self._decorated(ran.node, scope)
 
     def _function(self, callee: ast.expr, scope: NameScope) -> Own | None:
@@ -239,7 +240,7 @@ def _asked(ran: Ran, every: list[ast.expr]) -> set[int]:
     """Give the calls whose values are gone through, so that generators run."""
     asked = [ran.node.iter] if isinstance(ran.node, (ast.For, ast.AsyncFor)) else []
     for node in every:
-        if isinstance(node, (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)):
+        if isinstance(node, COMPREHENSIONS):
             asked.extend(one.iter for one in node.generators)
         elif isinstance(node, (ast.YieldFrom, ast.Starred)):
             asked.append(node.value)

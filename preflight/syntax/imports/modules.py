@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from preflight.syntax.parsing import UnparsableError, parse
+from preflight.syntax.running import FUNCTIONS
 from preflight.syntax.scopes import (
     Imported,
     Module,
@@ -20,6 +21,7 @@ from preflight.syntax.scopes import (
     add_import,
 )
 from preflight.syntax.surroundings import Function
+from preflight.values.code_name import module_file
 from preflight.values.names import name_of
 
 # A job's own modules are tens; nobody writes one of more than two megabytes by hand.
@@ -64,10 +66,9 @@ class Modules:
         if not dotted or not all(part.isidentifier() for part in dotted):
             return None
         for folder in self.folders:
-            stem = os.path.join(folder, *dotted)
-            for path in (os.path.join(stem, "__init__.py"), stem + ".py"):
-                if os.path.isfile(path):
-                    return self.read_file(path, dotted)
+            path = module_file(folder, dotted)
+            if path is not None:
+                return self.read_file(path, dotted)
         return None
 
     def read_file(self, path: str, dotted: tuple[str, ...]) -> Module | None:
@@ -191,9 +192,7 @@ class Modules:
         """Find a method of an own class, or of an own class that it comes from."""
         for one in self.lineage(holder, hops):
             for statement in getattr(one.node, "body", ()):
-                if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)) and (
-                    statement.name == name
-                ):
+                if isinstance(statement, FUNCTIONS) and (statement.name == name):
                     owner = holder.node if isinstance(holder.node, ast.ClassDef) else None
                     return Own(statement, replace(one.scope, owner=owner))
         return None

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from preflight.syntax.bodies import DEFINITIONS
 from preflight.syntax.imports.needed_modules import NeededModules
 from preflight.syntax.parsing import Parsed
 from preflight.syntax.running import last_name
@@ -21,14 +22,7 @@ from preflight.syntax.surroundings import Around, walk
 _HOOKS = frozenset({"setup", "prepare_data", "train_dataloader", "val_dataloader"})
 
 
-_DEFINES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _WORD = re.compile(r"[^\W\d]\w*")
-
-
-class _Place(NamedTuple):
-    """What holds a piece of code: it is come to where all of these are."""
-
-    holders: tuple[str, ...]
 
 
 @dataclass(slots=True)
@@ -40,25 +34,25 @@ class Reached:
     lazy: frozenset[str]
     """Files that are imported inside functions only."""
 
-    named_at: dict[str, list[_Place]] = field(default_factory=dict)
-    """Where each name is read without a test around it."""
+    named_at: dict[str, list[tuple[str, ...]]] = field(default_factory=dict)
+    """What has to be called where each name is read without a test around it."""
 
-    lines: dict[tuple[str, int], _Place] = field(default_factory=dict)
-    """Where calls stand that no test stands around, by the line of their names."""
+    lines: dict[tuple[str, int], tuple[str, ...]] = field(default_factory=dict)
+    """And what for calls that no test stands around, by the line of their names."""
 
     def is_come_to(self, file: str, line: int) -> bool:
         """Whether a call is made in every run."""
         place = self.lines.get((file, line))
-        return place is not None and self._called().issuperset(place.holders)
+        return place is not None and self._called().issuperset(place)
 
     def _called(self) -> set[str]:
         """Name the functions and classes that are called, or handed to somebody, in every run."""
         places = [*self.lines.values(), *(one for each in self.named_at.values() for one in each)]
-        waiting = {name for one in places for name in one.holders}
+        waiting = {name for one in places for name in one}
         found: set[str] = set()
         while True:
             each = ((name, self.named_at.get(name, ())) for name in waiting)
-            new = {name for name, at in each if any(found.issuperset(one.holders) for one in at)}
+            new = {name for name, at in each if any(found.issuperset(one) for one in at)}
             if not new:
                 return found
             found |= new
@@ -76,8 +70,8 @@ class Reached:
         for node, around in walk(tree):
             if not _is_sure(around, as_main=own):
                 continue
-            place = _Place(tuple(_holders(node.lineno, around, classes)))
-            if file in self.lazy and not place.holders:
+            place = tuple(_holders(node.lineno, around, classes))
+            if file in self.lazy and not place:
                 continue
             if isinstance(node, ast.Call):
                 line = node.func.end_lineno or node.lineno
@@ -114,7 +108,9 @@ def unnamed(parsed: Parsed, called: Iterable[str]) -> Iterator[Unnamed]:
     for node in parsed.tree.body:
         first, last = node.lineno, node.end_lineno or node.lineno
         words = set(_WORD.findall("\n".join(parsed.lines[first - 1 : last])))
-        if isinstance(node, _DEFINES) and not (node.decorator_list or getattr(node, "bases", None)):
+        if isinstance(node, DEFINITIONS) and not (
+            node.decorator_list or getattr(node, "bases", None)
+        ):
             plain.setdefault(node.name, []).append((Unnamed(node.name, first, last), words))
         else:
             spoken.append(words)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+
+from preflight.syntax.bodies import stored
 
 
 def bound_names(path: str) -> frozenset[str] | None:
@@ -13,29 +14,9 @@ def bound_names(path: str) -> frozenset[str] | None:
             tree = ast.parse(file.read())
     except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
         return None  # whoever imports it will say so better
-    names: set[str] = set()
-    for node in _top_level(tree.body):
-        match node:
-            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
-                names.add(node.name)
-            case ast.Import() | ast.ImportFrom():
-                names.update((one.asname or one.name).partition(".")[0] for one in node.names)
-            case ast.Name(ctx=ast.Store()):
-                names.add(node.id)
-            case ast.Global():
-                names.update(node.names)
+    names = stored(tree.body)
     made_up = {"*", "__getattr__"} & names or _writes_globals(tree)
     return None if made_up else frozenset(names)
-
-
-def _top_level(body: Iterable[ast.AST]) -> Iterator[ast.AST]:
-    """Walk statements without going into functions and classes, whose names are their own."""
-    todo = list(body)
-    while todo:
-        node = todo.pop()
-        yield node
-        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
-            todo.extend(ast.iter_child_nodes(node))
 
 
 def _writes_globals(tree: ast.AST) -> bool:

@@ -12,7 +12,7 @@ from preflight.targets.targets import (
     BUILT,
     Built,
 )
-from preflight.values.code_name import Spec
+from preflight.values.code_name import Spec, module_file
 from preflight.values.names import nearest
 
 
@@ -43,17 +43,20 @@ def built_by(
 
 def _expect_installed(word: str, top: str, folder: str) -> None:
     """Refuse a module that neither lies here nor is installed; nothing is imported for it."""
-    import importlib.util
-
-    if os.path.isdir(os.path.join(folder, top)):
-        return  # a package without __init__.py, or one that is compiled
-    try:
-        found = importlib.util.find_spec(top)
-    except ValueError:  # loaded already, by something that left no trace of where it is
-        return
-    if found is None:
+    # It may be a package without __init__.py, or one that is compiled.
+    if not (os.path.isdir(os.path.join(folder, top)) or is_installed(top)):
         near = nearest_path(top + ".py", folder)
         raise UnknownWordError(f"{word}: there is no module {top} in {folder}{near}")
+
+
+def is_installed(top: str) -> bool:
+    """Whether Python finds a module, or has it loaded already; nothing is imported for it."""
+    import importlib.util
+
+    try:
+        return importlib.util.find_spec(top) is not None
+    except ValueError:  # loaded by something that left no trace of where it is
+        return True
 
 
 def source_of(spec: Spec, folder: str) -> str | None:
@@ -61,8 +64,4 @@ def source_of(spec: Spec, folder: str) -> str | None:
     if spec.file is not None:
         path = os.path.join(folder, spec.file)
         return path if os.path.isfile(path) else None
-    stem = os.path.join(folder, *(spec.module or "").split("."))
-    for path in (os.path.join(stem, "__init__.py"), stem + ".py"):
-        if os.path.isfile(path):
-            return path
-    return None
+    return module_file(folder, (spec.module or "").split("."))

@@ -7,13 +7,13 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
+from preflight.formats.suffixes.recordings import is_sound, is_video
 from preflight.kinds.target import Target
 from preflight.settings.job import DataSettings, Factory, Job
 from preflight.targets.folders import (
     holds_no_cache,
     holds_parts,
-    holds_sounds,
-    holds_videos,
+    holds_some,
     look_around,
     may_be_there,
 )
@@ -133,7 +133,7 @@ def named_data(job: Job, data: DataSettings, key: str) -> Iterator[tuple[str, Ta
             raise NoneOfKindError(_said_at(job, f"{key}.{field}", str(error))) from error
         except UnknownWordError as error:
             path = os.path.join(job.root, value)
-            if os.path.isdir(path) and (holds_videos(path) or holds_sounds(path)):
+            if os.path.isdir(path) and (holds_some(path, is_video) or holds_some(path, is_sound)):
                 # They are not read, but the cache that was made of them can be judged.
                 yield name, Folder(path=path, captions=captions)
                 continue

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 
+from preflight.formats.suffixes.recordings import is_video
 from preflight.kinds.target import Target
 from preflight.targets.file_types.suffixes import CACHE_SUFFIXES, COLUMNAR_SUFFIXES
 from preflight.targets.folders import (
     holds_no_cache,
     holds_nothing,
-    holds_videos,
+    holds_some,
     is_shard,
     look_around,
     told_by_suffix,
@@ -66,7 +67,9 @@ def columnar_in(folder: str) -> tuple[Target, ...]:
 
 def but_videos(folder: str) -> str:
     """Say that a folder holds videos; empty where it holds none."""
-    return ", but videos, which are not read by this version" if holds_videos(folder) else ""
+    return (
+        ", but videos, which are not read by this version" if holds_some(folder, is_video) else ""
+    )
 
 
 def _but_cache(word: str, folder: str) -> str:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import shlex
 from collections.abc import Sequence
 
+from preflight.targets.near_paths import near_path
 from preflight.targets.one_file import UnknownWordError
 from preflight.targets.targets import Script
-from preflight.values.names import nearest
+from preflight.targets.words.code_words import is_installed
 
 
 def begins_script(word: str) -> bool:
@@ -45,7 +45,7 @@ def read_script(words: Sequence[str], folder: str, python: str | None = None) ->
         raise UnknownWordError("-- names no script; was a variable not set?")
     path = os.path.join(folder, first)
     if not os.path.isfile(path):
-        near = _near(path)
+        near = near_path(path)
         hint = f"; did you mean {near}?" if near else ""
         raise UnknownWordError(f"{first}: there is no such script in {folder}{hint}")
     if not (first.endswith((".py", ".pyw")) or _says_python(path)):
@@ -68,14 +68,8 @@ def _expect_module(name: str, folder: str) -> None:
     """Refuse a module that neither lies here nor is installed; nothing is imported for it."""
     top = name.partition(".")[0]
     here = os.path.join(folder, top)
-    if os.path.isfile(f"{here}.py") or os.path.isdir(here):
-        return
-    try:
-        found = importlib.util.find_spec(top)
-    except ValueError:  # loaded already, by something that left no trace of where it is
-        return
-    if found is None:
-        near = _near(f"{here}.py")
+    if not (os.path.isfile(f"{here}.py") or os.path.isdir(here) or is_installed(top)):
+        near = near_path(f"{here}.py")
         hint = f"; did you mean {near.removesuffix('.py')}?" if near else ""
         raise UnknownWordError(f"-m {name}: there is no module {top} in {folder}{hint}")
 
@@ -88,11 +82,3 @@ def _says_python(path: str) -> bool:
     except OSError:
         return False
     return first.startswith(b"#!") and b"python" in first
-
-
-def _near(path: str) -> str | None:
-    place, name = os.path.split(path)
-    try:
-        return nearest(name, os.listdir(place or "."))
-    except OSError:
-        return None

@@ -160,9 +160,10 @@ class Anew:
         try:
             yield
         finally:
-            self._end(alive)
+            self.end(alive)
 
-    def _end(self, alive: Callable[[], None]) -> None:
+    def end(self, alive: Callable[[], None]) -> None:
+        """End it and all that it has started, unless that was done already."""
         if self.is_over:
             return
         left = self.processes()

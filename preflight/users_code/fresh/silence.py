@@ -7,12 +7,11 @@ each other, as workers do that try again without end, is no excuse: it would be 
 
 from __future__ import annotations
 
-import contextlib
-import os
 import time
 from typing import NamedTuple
 
 from preflight.users_code.fresh.anew import Anew
+from preflight.values.processors import processors
 
 # So long nothing is measured: most of the time, what is waited for comes sooner.
 _AT_ONCE = 1.0
@@ -69,18 +68,11 @@ class Silence:
         before = {pid: (self._before or {}).get(pid, ProcessTime(0.0, 0.0)) for pid in now}
         waited = max((one.waited - before[pid].waited for pid, one in now.items()), default=0.0)
         ran = sum(one.ran - before[pid].ran for pid, one in now.items())
-        return min(waited, max(passed - ran / _processors(self._anew.pid), 0.0))
+        return min(waited, max(passed - ran / processors(self._anew.pid), 0.0))
 
     def _count(self) -> dict[int, ProcessTime]:
         pids = (self._anew.pid, *(one.pid for one in self._anew.processes()))
         return {pid: ran for pid in pids if (ran := has_run(pid)) is not None}
-
-
-def _processors(pid: int) -> int:
-    if hasattr(os, "sched_getaffinity"):
-        with contextlib.suppress(OSError):  # it has ended
-            return len(os.sched_getaffinity(pid))
-    return os.cpu_count() or 1
 
 
 def has_run(pid: int) -> ProcessTime | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from preflight.sources.flaws.bodies import own, stored
+from preflight.syntax.bodies import own, stored
 
 TEXT = """
 match value:

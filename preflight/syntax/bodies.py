@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from typing import NamedTuple, TypeAlias
+
+from preflight.syntax.running import FUNCTIONS, last_name
 
 Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 
-_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
+DEFINITIONS = (*FUNCTIONS, ast.ClassDef)
+TRIES = (ast.Try, getattr(ast, "TryStar", ast.Try))
+"""A `try`; one with `except*` is of a type that Python 3.10 lacks."""
+
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 # Half of all nodes are of these, and there is nothing below them.
 _LEAVES = frozenset({ast.Name, ast.Constant, ast.alias, ast.Global, ast.Nonlocal})
-_ENDS = _LEAVES | {*_SCOPES}
+ENDS = _LEAVES | {*DEFINITIONS, ast.Lambda}
 
 _BINDING = (
-    *(ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef),
+    *(ast.Import, ast.ImportFrom, *DEFINITIONS),
     *(ast.ExceptHandler, ast.MatchAs, ast.MatchStar, ast.MatchMapping),
 )
 
@@ -48,22 +54,22 @@ def bodies(tree: ast.Module) -> list[Body]:
         stack.extend(
             (one, f"{name}.{one.name}" if name else one.name, inner)
             for one in reversed(nodes)
-            if isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))
+            if isinstance(one, DEFINITIONS)
         )
     return found
 
 
-def own(nodes: Sequence[ast.AST]) -> Iterator[ast.AST]:
+def own(nodes: Sequence[ast.AST], but: AbstractSet[type] = ENDS) -> Iterator[ast.AST]:
     """Give these and all below them in order, without the bodies of functions and classes."""
     stack = list(reversed(nodes))
     while stack:
         node = stack.pop()
         yield node
-        if type(node) not in _ENDS:
-            stack.extend(reversed(_children(node)))
+        if type(node) not in but:
+            stack.extend(reversed(children(node)))
 
 
-def _children(node: ast.AST) -> list[ast.AST]:
+def children(node: ast.AST) -> list[ast.AST]:
     """Do what `ast.iter_child_nodes` does, in a third of its time."""
     found: list[ast.AST] = []
     for name in node._fields:
@@ -76,14 +82,15 @@ def _children(node: ast.AST) -> list[ast.AST]:
     return found
 
 
-def is_try(node: ast.AST) -> bool:
-    """Whether it is a `try`; one with `except*` is of a type that Python 3.10 lacks."""
-    return type(node).__name__ in {"Try", "TryStar"}
+def caught_in(handler: ast.ExceptHandler) -> list[str]:
+    """Give the last words of the classes that a handler catches; empty where it names none."""
+    kind = handler.type
+    return [last_name(one) for one in (kind.elts if isinstance(kind, ast.Tuple) else [kind])]
 
 
 def parts(node: ast.AST) -> Iterator[ast.AST]:
     """Give what stands directly in a statement, in the order of the text."""
-    if is_try(node):
+    if isinstance(node, TRIES):
         for field in ("body", "handlers", "orelse", "finalbody"):
             yield from getattr(node, field)
     else:
@@ -106,15 +113,15 @@ def stored(nodes: Iterable[ast.AST]) -> set[str]:
             continue
         if isinstance(node, _BINDING):
             names.update(_given_by(node))
-        if type(node) not in _ENDS:
-            stack += _children(node)
+        if type(node) not in ENDS:
+            stack += children(node)
     return names
 
 
 def _given_by(node: ast.AST) -> Iterator[str]:
     if isinstance(node, (ast.Import, ast.ImportFrom)):
         yield from ((one.asname or one.name).partition(".")[0] for one in node.names)
-    elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+    elif isinstance(node, DEFINITIONS):
         yield node.name
     elif isinstance(node, (ast.ExceptHandler, ast.MatchAs, ast.MatchStar)):
         yield from [node.name] if node.name else []
@@ -124,22 +131,15 @@ def _given_by(node: ast.AST) -> Iterator[str]:
 
 def loads(nodes: Iterable[ast.AST]) -> Iterator[ast.Name]:
     """Give the names that these read, or delete, when they run; those of comprehensions are not."""
-    hidden: set[str] = set()
     every = list(own(list(nodes)))
-    for node in every:
-        if isinstance(node, COMPREHENSIONS):
-            hidden |= _of_comprehension(node)
+    targets = [one.target for one in every if isinstance(one, ast.comprehension)]
+    hidden = {
+        name.id for target in targets for name in ast.walk(target) if isinstance(name, ast.Name)
+    }
     for node in every:
         is_read = isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Store)
         if is_read and node.id not in hidden:  # type: ignore[attr-defined]
             yield node  # type: ignore[misc]
-
-
-def _of_comprehension(node: ast.AST) -> set[str]:
-    targets = [one.target for one in ast.walk(node) if isinstance(one, ast.comprehension)]
-    return {
-        name.id for target in targets for name in ast.walk(target) if isinstance(name, ast.Name)
-    }
 
 
 def parameters(body: Body) -> set[str]:
