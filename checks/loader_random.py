@@ -6,12 +6,14 @@ What it finds
     and another worker, or another epoch, begins with just the same, random numbers repeat. Of a
     stream, an `IterableDataset`, nobody can ask for one sample: where two of its epochs are alike,
     it is gone through again with other random numbers, and is found where that makes other samples
-    of the same data. Of a stream without an end, or with an order of its own in each epoch, nothing
-    is said; nor of workers that draw alike where the epochs differ. An order that is shuffled, and
-    is the same in each epoch, is found, too: of a sampler of the job's own, or a stream, that seeds
-    anew each time; of one with `set_epoch`, such as DistributedSampler, where the loop over epochs
-    stands in a file that calls no `set_epoch`. Not of loaders with val, test or the like in their
-    names, and not where anything says `shuffle=False`.
+    of the same data. Of a pipeline of webdataset that draws shards with replacement, two workers
+    draw 256 shards each, of which none is opened. Of another stream without an end, or with an
+    order of its own in each epoch, nothing is said; nor of workers that draw alike where the epochs
+    differ. An order that is shuffled, and is the same in each epoch, is found, too: of a sampler of
+    the job's own, or a stream, that seeds anew each time; of one with `set_epoch`, such as
+    DistributedSampler, where the loop over epochs stands in a file that calls no `set_epoch`. Not
+    of loaders with val, test or the like in their names, and not where anything says
+    `shuffle=False`.
 
 Why it matters
     A generator that is made before workers start, as `np.random.default_rng(0)` in `__init__` or at
@@ -64,6 +66,8 @@ def loader_random(facts: RandomDraws, _job: Job) -> Iterator[Finding]:
     what = f"one sample in {facts.draws} random versions, and the same {facts.draws} again"
     if facts.is_stream:
         what = f"{facts.draws} samples, made by random numbers, and just the same again"
+    if facts.of_shards:
+        what = f"{facts.draws} shards, drawn one by one, and just the same again"
     yield loader_random.found(
         f"{' and '.join(who)} draw the same random numbers: {facts.dataset}{where} gave {what}",
         at=facts.defined.at(facts.name),

@@ -37,8 +37,9 @@ What it finds
 
     Of webdataset's streams, which refuse several ranks unless they are told how to divide shards,
     it is a warning where each rank has all samples in the same order, which one rank could do as
-    well; a note in another order, and of an evaluation. Those that draw shards with replacement
-    (`resampled`) are left alone.
+    well; a note in another order, and of an evaluation. So it is where they draw shards with
+    replacement, and each rank draws the same, whatever random numbers begin with: by 256 shards of
+    a worker, which are drawn and not opened. Otherwise those are left alone.
 
     Nothing is said of what ranks agree on by themselves: lists that are sent around by
     `torch.distributed` (which is not judged), samplers with one seed, accelerate's generators.
@@ -180,6 +181,8 @@ def world_order(facts: RankOrder, _job: Job) -> Iterator[Finding]:
             yield _nobodys(facts, one)
         elif one.cause == "shared":
             yield _shared(facts, one)
+        elif one.cause == "drawn":
+            yield _drawn(facts, one)
         elif one.cause == "seed":
             yield _by_seeds(facts, one)
         else:
@@ -267,6 +270,25 @@ def _shared(facts: RankOrder, one: OtherItems) -> Finding:
         + ("." if one.others else ", and they train on the same batches, as one of them does."),
         fix="Divide shards: nodesplitter=wds.split_by_node, or resampled=True.",
         workaround="Where accelerate's prepare is given it later, that divides.",
+        evidence=_evidence(facts, one),
+    )
+
+
+def _drawn(facts: RankOrder, one: OtherItems) -> Finding:
+    ranks = counted(facts.ranks, "rank")
+    is_meant = one.others or EVALUATES.search(facts.name)
+    come = "their samples in another order" if one.others else "and gives the same batches"
+    return world_order.found(
+        f"draws the same shards in turn on each of {ranks}, of which {one.of:,} were compared, "
+        f"{come}",
+        at=facts.defined.at(facts.name),
+        about=one.cause,
+        severity=Severity.NOTE if is_meant else Severity.WARNING,
+        why="What it draws by begins alike on all ranks, so that all see the same samples at the "
+        "same time, as one of them would alone.",
+        fix="Draw by the rank and the worker, too: leave out worker_seed, or have it tell them "
+        "apart, as rank * 1000 + worker.",
+        workaround="wds.split_by_node behind it gives each rank other ones of what is drawn.",
         evidence=_evidence(facts, one),
     )
 

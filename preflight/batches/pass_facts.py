@@ -157,8 +157,11 @@ class RandomDraws:
     is_stream: bool = False
     """Whether its data set is one of which nobody can ask for a sample."""
 
+    of_shards: bool = False
+    """Whether it is shards that workers drew, and `dataset` what they draw them from."""
+
     draws: int = 0
-    """How often each worker was asked for it; of a stream, samples of an epoch."""
+    """How often each worker was asked for it; of a stream, samples of an epoch, or shards."""
 
     varies: bool = False
     """Whether one worker gave another one each time, or at times."""

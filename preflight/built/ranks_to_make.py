@@ -29,6 +29,10 @@ WHOLE = Making(0, cause="world")
 """How it is known what all ranks together are to have."""
 
 
+OTHERWISE = Making(0, compared=True, cause="random")
+"""How it is known that ranks draw alike, whatever random numbers begin with."""
+
+
 def beyond(ranks: int) -> Making:
     """Give how it is known that ranks leave nothing to more ranks than there are."""
     return Making(ranks, cause="beyond")

@@ -272,6 +272,18 @@ def even() -> dict[str, Any]:
     }
 
 
+def drawn() -> dict[str, Any]:
+    """Give streams whose shards are drawn: by each worker, or alike by all."""
+
+    def web(shuffle: int = 0, **given: Any) -> Any:
+        shards = wds.ResampledShards(SHARDS, deterministic=True, **given)
+        mixed = (wds.shuffle(shuffle),) if shuffle else ()
+        pipeline = wds.DataPipeline(shards, wds.tarfile_to_samples(), *mixed, wds.to_tuple("cls"))
+        return wds.WebLoader(pipeline.with_epoch(20), batch_size=4, num_workers=2)
+
+    return {"each": web(), "alike": web(worker_seed=int), "mixed": web(30, worker_seed=int)}
+
+
 def lay_shards(folder: Any) -> None:
     """Lay the shards that are read."""
     for number, name in enumerate(SHARDS):

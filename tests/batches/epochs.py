@@ -118,7 +118,9 @@ class Endless(Stream):
     """Takes its time, as a stream that is read does: whoever runs it for long computes little."""
 
     def __iter__(self) -> Any:
-        for number in itertools.count():
+        worker = get_worker_info()
+        first, step = (worker.id, worker.num_workers) if self.divided and worker else (0, 1)
+        for number in itertools.count(first, step):
             time.sleep(0.002)
             yield self.sample(number)
 
@@ -307,8 +309,11 @@ def sound() -> dict[str, Any]:
     }
 
 
-def endless() -> Any:
-    return of(Endless(), num_workers=2)
+def endless() -> dict[str, Any]:
+    return {
+        "divided": of(Endless(divided=True), num_workers=2),
+        "whole": of(Endless(), num_workers=2),
+    }
 
 
 # --- random numbers -------------------------------------------------------------------------------

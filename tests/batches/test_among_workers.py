@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import preflight
+from preflight.batches.child.between_workers import Noted, repeated_so_far
 from preflight.findings.finding import Finding
 from preflight.findings.report import Report
 from tests.batches.dividing import lay_shards
@@ -61,7 +62,7 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], R
             lambda name: preflight.run(
                 f"dividing:{name}",
                 folder=str(folder),
-                select=["loader-end", "loader-stuck"],
+                select=["loader-end", "loader-stuck", "loader-random"],
                 budget=160.0,  # a busy machine has time, too
             )
         )
@@ -103,6 +104,40 @@ def test_streams_that_are_divided_or_drawn_by_chance_are_left_alone(
     assert [f"{one.at.name}: {one.message}" for one in report.findings] == []
     assert [one.broken for one in report.checks if one.broken] == []
     assert "past the end" in report.targets[0].text
+
+
+def test_shards_that_all_workers_draw_alike_are_told_once(seen: Callable[[str], Report]) -> None:
+    """Also where each puts their samples into another order."""
+    found = {one.at.name: one for one in seen("drawn").findings}
+
+    assert {name[-7:-2] for name in found if name} == {"alike", "mixed"}
+    assert {one.check for one in found.values()} == {"loader-random"}
+    assert len(found) == len(seen("drawn").findings)
+
+
+@pytest.mark.parametrize(
+    ("first", "other", "is_told"),
+    [
+        (range(0, 40, 2), range(1, 40, 2), False),  # divided
+        ([0] * 20, [0] * 20, False),  # zeros
+        ([*range(20)], [*range(20)], True),
+        ([*range(20)], [*range(16)], True),  # one batch fewer as yet
+        ([*range(8)], [*range(8)], False),  # too early to tell
+    ],
+)
+def test_what_workers_have_given_so_far_is_held_against_each_other(
+    first: list[int], other: list[int], *, is_told: bool
+) -> None:
+    noted = Noted(2, 4)
+    rounds = [each[number : number + 4] for number in range(0, 20, 4) for each in (first, other)]
+    for samples in rounds:
+        if samples:
+            noted.take([f"caption {one}" for one in samples])
+    found = repeated_so_far(noted)
+
+    assert (found is not None) is is_told
+    if found is not None:
+        assert found.given == 2 * found.alone == 2 * len(other)
 
 
 NOTING = """

@@ -112,7 +112,9 @@ def test_an_endless_stream_is_run_as_long_as_the_budget_allows(
 ) -> None:
     report = look(tmp_path, "endless", budget=12.0)
 
-    assert report.findings == ()
+    (found,) = report.findings
+    assert (found.check, found.at.name) == ("loader-end", "epochs:endless['whole']")
+    assert found.message.startswith("gives each sample 2 times, once from each worker: ")
     assert "drawn" in report.targets[0].text
 
 

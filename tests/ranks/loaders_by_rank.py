@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import random
 import signal
@@ -151,6 +152,28 @@ def drawn():
         return wds.WebLoader(data, batch_size=None, num_workers=0)
 
     return {"by all": shards(resampled=True), "by rank 0": shards(resampled=RANK == 0)}
+
+
+def drawn_alike():
+    """Streams without an end of which each rank draws shards by itself, or all the same."""
+    url = os.path.join(FOLDER, "train-{0..4}.tar")
+
+    def web(*stages, shuffle=0, **how):
+        more = (wds.shuffle(shuffle),) if shuffle else ()
+        drawn = wds.ResampledShards(url, **how)
+        data = wds.DataPipeline(drawn, *stages, wds.tarfile_to_samples(), *more)
+        return DataLoader(data, batch_size=3, num_workers=1, collate_fn=list)
+
+    alike = {"deterministic": True, "worker_seed": lambda: 7}
+    return {
+        "by itself": web(),
+        "by its place": web(deterministic=True, seed=1),
+        "alike, divided": web(wds.split_by_node, **alike),
+        "alike": web(**alike),
+        "validation alike": web(**alike),
+        "alike, shuffled": web(shuffle=30, **alike),
+        "by random numbers": web(deterministic=True, worker_seed=lambda: random.randrange(999)),
+    }
 
 
 def divided():
@@ -445,6 +468,8 @@ def run(rank, world, port, folder):
     samples = {name: sum(map(size_of, one)) for name, one in parts_of_parts().items()}
     with open(f"{folder}/{world}-{rank}.json", "w") as file:
         keys = {name: keys_of(one) for name, one in shared().items()}
+        some = {name: itertools.islice(one, 30) for name, one in drawn_alike().items()}
+        keys |= {name: keys_of(one) for name, one in some.items()}
         names = {name: names_of(one) for name, one in written_down().items()}
         json.dump({"steps": found, "samples": samples, "keys": keys, "names": names}, file)
     dist.barrier()

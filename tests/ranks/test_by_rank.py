@@ -224,7 +224,10 @@ def test_who_stops_first_is_told_with_what_evens_it_out(look: Callable[..., Seen
 def test_of_a_stream_without_an_end_one_batch_is_drawn(
     look: Callable[..., Seen], job: Path
 ) -> None:
-    """And no rank makes it again elsewhere, where nobody could tell all of its items."""
+    """And no rank makes it again elsewhere, where nobody could tell all of its items.
+
+    Unless all draw the same, as rank 0 and the last do not.
+    """
     seen = look("drawn", 2)
 
     assert [one.batches for one in seen.steps["by all"].counts] == [1, 1]
@@ -311,7 +314,7 @@ def test_streams_that_every_rank_reads_as_a_whole_are_told(
     seen = look("shared", 2, seeded=True)
     found = {name: one.severity.word for name, one in seen.found("world-order").items()}
     first, last = (each["keys"] for each in real[2])
-    by_rule = {*first} - {"drawn"}
+    by_rule = {*seen.orders} - {"drawn"}
     alike = {name for name in by_rule if first[name] == last[name]}
     as_a_whole = {name for name in by_rule if {*first[name]} == {*last[name]}}
 
@@ -321,6 +324,20 @@ def test_streams_that_every_rank_reads_as_a_whole_are_told(
     assert as_a_whole == alike | {"shuffled"}
     assert {name for name, word in found.items() if word == "error"} == {"twice"}
     assert "with replacement" in seen.orders["drawn"].reason
+
+
+def test_streams_of_which_all_ranks_draw_the_same_are_told(
+    look: Callable[..., Seen], real: dict[int, list[dict[str, Any]]]
+) -> None:
+    """As real ranks draw them; nobody knows with what random numbers these begin in the job."""
+    seen = look("drawn_alike", 2)
+    found = {name: one.severity.word for name, one in seen.found("world-order").items()}
+    first, last = (each["keys"] for each in real[2])
+    alike = {name for name in seen.orders if first[name] == last[name]}
+
+    assert alike - {"by random numbers"} == {"alike", "validation alike"}
+    assert found == {"alike": "warning", "alike, shuffled": "note", "validation alike": "note"}
+    assert "does not end" in seen.orders["by random numbers"].reason
 
 
 def test_a_hash_seed_that_is_set_is_that_of_all_ranks(monkeypatch: pytest.MonkeyPatch) -> None:

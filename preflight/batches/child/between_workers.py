@@ -30,6 +30,9 @@ _BY_CHANCE = 1e-4
 # so many times as long.
 _FEWEST, _LONGER = 8, 4
 
+# Batches of each worker that a stream has given at least which was left before its end.
+_ROUNDS = 3
+
 # Items of two workers that are held against each other, with the same random numbers for each.
 _MOST_FROZEN = 256
 _END = object()
@@ -84,6 +87,18 @@ def compare(loader: Any, given: Noted, alone: Noted, seconds: float) -> Among | 
         if found is None or may_divide or not _give_the_same(own["dataset"], given.workers, left):
             return None
     return found
+
+
+def repeated_so_far(given: Noted) -> Among | None:
+    """Say that the workers of a stream that was left before its end have all given the same."""
+    given.batches -= given.batches % given.workers
+    given.is_whole = False
+    name = _alike(given) if given.batches >= _ROUNDS * given.workers > _ROUNDS else None
+    if name is None:
+        return None
+    each = min(map(len, given.parts[name]))
+    number, unit = each * given.workers, sample_numbers.unit(name)
+    return Among(given=number, alone=each, unit=unit, is_repeated=True)
 
 
 class Alone(NamedTuple):

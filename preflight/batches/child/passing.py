@@ -7,7 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from preflight.batches.child import repeated_draws
-from preflight.batches.child.between_workers import Noted, compare, is_own_stream, run_alone
+from preflight.batches.child.between_workers import (
+    Noted,
+    compare,
+    is_own_stream,
+    repeated_so_far,
+    run_alone,
+)
 from preflight.batches.child.drawing import Drawable, raised, structure_or_type
 from preflight.batches.child.epoch_draws import of_stream
 from preflight.batches.facts import Form
@@ -75,7 +81,8 @@ def go_on(
         tell(loader=one.name)
         workers, seconds = one.about["num_workers"], order["seconds"]
         said = repeated_draws.run(one.loader, workers, seconds, tell, where[0])
-        if said.get("why_not") == repeated_draws.ITERABLE and one.name not in whole:
+        is_stream = said.get("is_stream") or said.get("why_not") == repeated_draws.ITERABLE
+        if is_stream and one.name not in whole:
             whole += [one.name] if one.name in order["streams"] else []
         del one
     found.clear()
@@ -114,6 +121,8 @@ def run(
         if fitted is not None:
             tell(counts=fitted.counts())
         tell(epoch=to_wire(first))
+        if first.ended == "cut" and given is not None and not about["resampled"]:
+            tell(more={"among": to_wire(repeated_so_far(given))})
         if first.ended != "over" or own_attributes(loader).get("once") is True:
             return
         left = seconds - (time.monotonic() - begun)

@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from preflight.epochs.sample_numbers import digest
+from preflight.loaders.drawn_shards import drawn_shards
 from preflight.loaders.epoch import batch_size_of, divided_by, length_of
 from preflight.loaders.sent import never_ends, resamples
 from preflight.loaders.workers.starting import is_data_loader, parts_of
@@ -50,8 +51,11 @@ def told_of_epoch(loader: Any, alive: Callable[[], None], *, draws: bool) -> dic
     """
     real = real_loader(loader)
     parts = parts_of(real)
-    told = {"about": about(parts), "workers": parts.get("num_workers") or 0}
+    told: dict[str, Any] = {"about": about(parts), "workers": parts.get("num_workers") or 0}
     told["resampled"] = resamples(own_attributes(loader))
+    if draws:
+        drawn = drawn_shards(loader, told["workers"])
+        told["shards"] = [] if drawn is None else [*map(_number_of, drawn.addresses[0])]
     if type_name(type(loader)).endswith("DataLoaderDispatcher"):
         # Rank 0 alone reads, and hands each batch to its rank: what it has is that of all.
         read = {} if loader.state.process_index else _counted(real, parts, alive, draws=False)
