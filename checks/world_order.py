@@ -20,13 +20,16 @@ What it finds
     an eighth of them), and samples are counted: where all ranks together have fewer, some are of
     none. So it is where a part is divided again, as by `split_dataset_by_node` and then by a
     DistributedSampler or `prepare`; and where ranks go by LOCAL_RANK on several nodes, as far as
-    samples have names and there are no more than eight ranks. What does not fill a batch of each
-    rank is nothing; up to a tenth are a note, less than two fifths a warning. Where it cannot be
-    made so, or does not end within 3 s then, that is said, and nothing is passed.
+    samples have names, or bytes that are the same each time, and there are no more than eight
+    ranks. What does not fill a batch of each rank is nothing; up to a tenth are a note, less than
+    two fifths a warning. Where it cannot be made so, or does not end within 3 s then, that is said,
+    and nothing is passed.
 
     Samples that several of no more than eight ranks have, where each rank takes a part (slices that
     overlap), are a warning, unless they fill up batches, are less than a hundredth, or these ranks
-    have the same part. Of samples without names, there have to be more than one rank alone has.
+    have the same part. Samples without names are known by their bytes, where these are the same
+    with other random numbers, and those of each rank are among those of one rank alone; else there
+    have to be more than one rank alone has.
 
     It is a warning, too, where all ranks have the same part of what one rank alone has, whatever
     random numbers begin with (`num_replicas=8, rank=0`; a rank that is an argument of the factory,

@@ -30,6 +30,7 @@ from preflight.built.rounds import OfOneProcess, Rounds
 from preflight.kinds.asked import Asked
 from preflight.objects.facts import Definition
 from preflight.ranks.hash_seeds import HASH_SEED
+from preflight.ranks.made.by_bytes import by_bytes
 from preflight.ranks.made.facts import NO_TIME, OtherItems, RankBatches, RankLost, RankOrder
 from preflight.ranks.made.rank_differences import (
     Told,
@@ -264,5 +265,8 @@ def _orders(
         left: OtherItems | str | None = ""
         if name in parted:
             others = {one.making.cause: one.of(name) for one in whole}
-            left = nobodys(usual, others[WHOLE.cause], ranks, fewer, others.get("beyond"))
+            whole_one = others[WHOLE.cause]
+            left = nobodys(usual, whole_one, ranks, fewer, others.get("beyond"))
+            known = by_bytes(usual, whole_one, other.get("random")) if left is None else None
+            left = left if known is None else nobodys(*known, ranks, fewer)
         yield order_of(name, _defined(found), (ranks, nodes), both, other, left)

@@ -337,9 +337,55 @@ def written_down():
     }
 
 
+class Rows(Nameless):
+    """Has nothing but tensors, and makes something of each at random."""
+
+    def __init__(self, names, *, salt=0.0, noise=None):
+        super().__init__(names)
+        self.salt, self.noise = salt, noise
+
+    def __getitem__(self, number):
+        row = self.rows[number] + self.salt * random.random()
+        return row if self.noise is None else row + self.noise.random()
+
+
+class StreamOfRows(IterableDataset):
+    def __init__(self, rows):
+        self.rows = rows
+
+    def __iter__(self):
+        return (self.rows[number] for number in range(len(self.rows)))
+
+
+def nameless():
+    """Loaders of nothing but tensors, which ranks divide by one seed, or each by its own."""
+    seeds = shuffled(NAMES, seed=RANK)[RANK::WORLD]
+    once = shuffled(NAMES, seed=1)[RANK::WORLD]
+    both = NAMES[max(RANK * 23 - 4, 0) : RANK * 23 + 27] if WORLD > 1 else NAMES
+
+    def of(data):
+        return DataLoader(data, batch_size=4)
+
+    return {
+        "a seed of each": of(Rows(seeds)),
+        "a seed of each, changed at random": of(Rows(seeds, salt=1.0)),
+        "slices that overlap": of(Rows(both)),
+        "a stream with a seed of each": of(StreamOfRows(Rows(seeds))),
+        "one seed": of(Rows(once)),
+        "one seed, noise of each": of(Rows(once, noise=random.Random(RANK))),
+        "a stream with one seed": of(StreamOfRows(Rows(once))),
+        "a stream with noise of each": of(StreamOfRows(Rows(once, noise=random.Random(RANK)))),
+        "made by each": of(Rows([str(random.Random(RANK).random()) for _ in range(9)])),
+    }
+
+
 def _of_whole_shards(number, size):
     each = number // WORLD * size
     return range(RANK * each, (RANK + 1) * each)
+
+
+def of_all(loader):
+    return [row.tolist() for batch in loader for row in batch]
 
 
 def names_of(loader):
@@ -471,6 +517,7 @@ def run(rank, world, port, folder):
         some = {name: itertools.islice(one, 30) for name, one in drawn_alike().items()}
         keys |= {name: keys_of(one) for name, one in some.items()}
         names = {name: names_of(one) for name, one in written_down().items()}
+        keys |= {name: [*map(str, of_all(one))] for name, one in nameless().items()}
         json.dump({"steps": found, "samples": samples, "keys": keys, "names": names}, file)
     dist.barrier()
     dist.destroy_process_group()

@@ -307,6 +307,23 @@ def test_a_number_of_ranks_or_a_rank_that_is_not_the_jobs_is_told(
     assert found["shards, floored"].severity.word == "note"
 
 
+def test_samples_without_names_that_are_of_no_rank_are_counted_by_their_bytes(
+    look: Callable[..., Seen], real: dict[int, list[dict[str, Any]]]
+) -> None:
+    """As many as real ranks have had; what a rank makes of them by its own seed is no other one."""
+    found = look("nameless", 2, seeded=True).found("world-order")
+    parts = [each["keys"] for each in real[2]]
+    have = Counter(one for part in parts for one in {*part["a seed of each"]})
+    both = Counter(one for part in parts for one in part["slices that overlap"])
+    several = found.pop("slices that overlap").evidence
+    at_random = "a seed of each, changed at random"
+
+    assert found.keys() == {"a seed of each", at_random, "a stream with a seed of each"}
+    for one in found.values():
+        assert one.evidence["others"] == 45 - len(have) > 8
+    assert several["others"] == sum(number > 1 for number in both.values()) == 8
+
+
 def test_streams_that_every_rank_reads_as_a_whole_are_told(
     look: Callable[..., Seen], real: dict[int, list[dict[str, Any]]]
 ) -> None:
