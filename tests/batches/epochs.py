@@ -487,6 +487,7 @@ def stream(begin: Any, sample: Any, rng: Any = None, **given: Any) -> Any:
 
 def same_numbers() -> dict[str, Any]:
     return {
+        "stream_told": of(ToldEpochs(of_dataset, nameless, random.Random(0)), num_workers=2),
         "stream_of_numpy": stream(of_dataset, nameless, np.random.default_rng(0)),
         "stream_of_module": stream(lambda *_: OF_MODULE, of_class),
         "stream_of_zero": stream(of_zero, flipped, persistent_workers=True),
@@ -513,7 +514,7 @@ def other_numbers() -> dict[str, Any]:
         "stream_as_its_number": stream(of_zero, as_its_number, num_workers=1),
         "stream_of_numbers_alone": stream(of_worker, of_numbers_alone),
         "stream_mixed": of(Mixed(), num_workers=1),
-        "stream_told": of(ToldEpochs(of_dataset, nameless, random.Random(0)), num_workers=2),
+        "stream_told": of(ToldEpochs(of_seed, nameless), num_workers=2),
         "of_each_library": randomly(of_each_library),
         "by_index": randomly(by_index),
         "lazily": randomly(lazily),

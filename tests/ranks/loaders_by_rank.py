@@ -350,6 +350,8 @@ class Rows(Nameless):
 
 
 class StreamOfRows(IterableDataset):
+    """The same as a stream."""
+
     def __init__(self, rows):
         self.rows = rows
 

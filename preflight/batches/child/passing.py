@@ -160,12 +160,14 @@ def _of_stream(
     if alone is not None:
         tell(more={"left_behind": to_wire(alone.left_behind)})
     noted = alone.noted if alone is not None and judges else None
+    among = None
     if noted is not None:
         among = compare(loader, given, noted, until - time.monotonic())
         tell(more={"among": to_wire(among)})
     if again is not None and not (judges and noted is None):
         left = until - time.monotonic()
-        tell(drawn=of_stream(loader, (given, again), noted, (left, root)))
+        how = {"is_divided": among is None}
+        tell(drawn=of_stream(loader, (given, again), noted, (left, root), **how))
 
 
 def _about(loader: Any) -> dict[str, Any]:
