@@ -57,6 +57,20 @@ def _repeated(
     place: Location,
     evidence: Mapping[str, str | int | float],
 ) -> Finding:
+    if among.shards:
+        return found(
+            f"gives each sample {among.shards} times in an epoch, once from each of its "
+            f"{among.shards} shards: {counted(among.given, *_UNITS[among.unit])} in place of "
+            f"{among.alone:,}",
+            at=place,
+            severity=Severity.WARNING,
+            why="`datasets` calls its generator once for each shard, with that one in gen_kwargs, "
+            "and it gives all there is each time.",
+            fix="Have the generator go through what it is given: a list in gen_kwargs is the list "
+            "of shards.",
+            evidence=evidence,
+            about=f"{facts.name} shards",
+        )
     times, goes_on = facts.num_workers, facts.epochs[0].ended == "cut"
     then = f"an epoch is {times} times as long, and trains on everything as often."
     if goes_on:

@@ -40,7 +40,10 @@ class Among(NamedTuple):
     """What is counted: `sample` or `batch`."""
 
     is_repeated: bool = False
-    """Whether each worker gave all of it."""
+    """Whether each worker gave all of it, or each shard."""
+
+    shards: int = 0
+    """Of which each has all; 0: it is workers that have."""
 
     again: int = 0
     """Items that came from one worker, and once more from another."""

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import preflight
-from preflight.batches.child.between_workers import Noted, repeated_so_far
+from preflight.batches.child.between_workers import Noted, of_shards, repeated_so_far
 from preflight.findings.finding import Finding
 from preflight.findings.report import Report
 from tests.batches.dividing import lay_shards
@@ -46,6 +46,7 @@ UNEVEN: Mapping[str, tuple[str, str]] = {
     "shuffled_and_divided": ("warning", " more than once among its 2 workers, and leaves out "),
     "overlapping": ("warning", "gives 2 samples more than once among its 2 workers, of 40 that"),
     "without_the_rest": ("note", "leaves out 3 of 43 samples, which none of its 4 workers gives"),
+    "without_threes": ("warning", "leaves out 4 of 40 samples, which are in no part of the batch"),
     "of_other_parts": ("warning", "leaves out 20 of 40 samples, which none of its 2 workers"),
     "of_other_parts_one_by_one": ("warning", "leaves out 20 of 40 batches, which none of its 2"),
 }
@@ -138,6 +139,26 @@ def test_what_workers_have_given_so_far_is_held_against_each_other(
     assert (found is not None) is is_told
     if found is not None:
         assert found.given == 2 * found.alone == 2 * len(other)
+
+
+@pytest.mark.parametrize(
+    ("shards", "times", "is_told"), [(4, 4, True), (4, 1, False), (4, 3, False), (1, 1, False)]
+)
+def test_shards_of_datasets_that_each_give_all_are_told(
+    shards: int, times: int, *, is_told: bool
+) -> None:
+    """As those of a generator that does not ask which one it is given."""
+    datasets = pytest.importorskip("datasets")
+    stream = datasets.IterableDataset.from_generator(range, gen_kwargs={"shards": [*range(shards)]})
+    noted = Noted(1, 4)
+    for _ in range(times):
+        noted.take([f"caption {one}" for one in range(8)])
+    found = of_shards(stream, noted)
+
+    assert (found is not None) is is_told
+    assert of_shards([1, 2, 3], noted) is None
+    if found is not None:
+        assert (found.given, found.alone, found.shards) == (32, 8, 4)
 
 
 NOTING = """

@@ -10,12 +10,12 @@ from preflight.batches.child import repeated_draws
 from preflight.batches.child.between_workers import (
     Noted,
     compare,
-    is_own_stream,
+    of_shards,
     repeated_so_far,
-    run_alone,
 )
 from preflight.batches.child.drawing import Drawable, raised, structure_or_type
 from preflight.batches.child.epoch_draws import of_stream
+from preflight.batches.child.without_workers import is_own_stream, run_alone
 from preflight.batches.facts import Form
 from preflight.batches.pass_facts import Epoch
 from preflight.batches.structure import form_of, rows_agree
@@ -158,12 +158,13 @@ def _of_stream(
     if judges or (not about["resampled"] and is_own_stream(loader, root)):
         alone = run_alone(loader, given, until - time.monotonic(), tell, root)
     if alone is not None:
-        tell(more={"left_behind": to_wire(alone.left_behind)})
+        lost = {"left_behind": to_wire(alone.left_behind), "dropped": to_wire(alone.dropped)}
+        tell(more=lost)
     noted = alone.noted if alone is not None and judges else None
-    among = None
+    among = of_shards(own_attributes(real_loader(loader)).get("dataset"), given)
     if noted is not None:
-        among = compare(loader, given, noted, until - time.monotonic())
-        tell(more={"among": to_wire(among)})
+        among = compare(loader, given, noted, until - time.monotonic()) or among
+    tell(more={"among": to_wire(among)})
     if again is not None and not (judges and noted is None):
         left = until - time.monotonic()
         how = {"is_divided": among is None}
