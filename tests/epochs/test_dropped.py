@@ -47,12 +47,14 @@ def test_collate_functions_that_drop_nothing_are_left_alone(tmp_path: Path) -> N
     assert look(tmp_path, "keeping") == {}
 
 
-def test_of_a_stream_full_batches_are_looked_at_where_they_are_made(at_hand: None) -> None:
+@pytest.mark.usefixtures("at_hand")
+def test_of_a_stream_full_batches_are_looked_at_where_they_are_made() -> None:
     """Each is made as without that; a last one that is smaller is left."""
 
     def collate(samples: list[int]) -> list[int]:
         return [one for one in samples if one % 10 != 3]
 
+    pytest.importorskip("torch")  # by whose generators it is made twice
     watched = WatchedCollate(collate, 60)
     made = [watched(list(range(first, min(first + 4, 34)))) for first in range(0, 34, 4)]
     found = watched.dropped("")
@@ -62,7 +64,8 @@ def test_of_a_stream_full_batches_are_looked_at_where_they_are_made(at_hand: Non
     assert (found.number, found.looked_at, found.sample) == (3, 32, "number 4")
 
 
-def test_a_batch_that_raises_raises_as_before(at_hand: None) -> None:
+@pytest.mark.usefixtures("at_hand")
+def test_a_batch_that_raises_raises_as_before() -> None:
     def collate(samples: list[int]) -> int:
         return samples[9]
 
