@@ -57,13 +57,31 @@ def _repeated(
     place: Location,
     evidence: Mapping[str, str | int | float],
 ) -> Finding:
+    if among.shards:
+        return found(
+            f"gives each sample {among.shards} times in an epoch, once from each of its "
+            f"{among.shards} shards: {counted(among.given, *_UNITS[among.unit])} in place of "
+            f"{among.alone:,}",
+            at=place,
+            severity=Severity.WARNING,
+            why="`datasets` calls its generator once for each shard, with that one in gen_kwargs, "
+            "and it gives all there is each time.",
+            fix="Have the generator go through what it is given: a list in gen_kwargs is the list "
+            "of shards.",
+            evidence=evidence,
+            about=f"{facts.name} shards",
+        )
+    times, goes_on = facts.num_workers, facts.epochs[0].ended == "cut"
+    then = f"an epoch is {times} times as long, and trains on everything as often."
+    if goes_on:
+        then = f"{times} batches that follow each other hold the same."
     return found(
-        f"gives each sample {facts.num_workers} times in an epoch, once from each worker: "
-        f"{counted(among.given, *_UNITS[among.unit])} in place of {among.alone:,}",
+        f"gives each sample {times} times{'' if goes_on else ' in an epoch'}, once from each "
+        f"worker: {counted(among.given, *_UNITS[among.unit])} in place of {among.alone:,}"
+        f"{', as far as it was run' if goes_on else ''}",
         at=place,
         severity=Severity.WARNING,
-        why="The data set does not ask which worker it runs in, so each goes through all of it: an "
-        f"epoch is {facts.num_workers} times as long, and trains on everything as often.",
+        why=f"The data set does not ask which worker it runs in, so each gives all of it: {then}",
         fix=f"{_DIVIDE}.",
         workaround="num_workers=1 gives each sample once.",
         evidence=evidence,

@@ -33,7 +33,8 @@ def undivided(reads: Reads, ranks: int, workers: int) -> Undivided | None:
     names = {one.name for one in reads.stages}
     if _ALONE in names and ranks > 1:
         return _refused(ranks)
-    if reads.endless == "resampled" or any(map(_may_divide, reads.stages)):
+    drawn = reads.endless == "resampled" or reads.own_list
+    if drawn or any(map(_may_divide, reads.stages)):
         return None
     among = [
         (splitter, number, what)

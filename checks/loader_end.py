@@ -8,12 +8,13 @@ What it finds
     s, and 3 s for a stream without a length. Found are a second epoch that gives nothing, or
     raises; an exception, a hang or a worker that dies behind the first batches; a `len()` that is
     not the number of batches that come; epochs of different sizes; samples of a stream that come
-    once from each worker, or from two of them, or from none, held against an epoch of it without
-    workers; samples that are left out of batches (of 512 from all over an epoch, also those without
-    which a collate function of the job's own makes the same batch), or that are still in a stream's
-    own shuffle buffer when it ends; images of one suffix (`.png`, `.JPG`) in archives that a data
-    set reads by `tarfile` or `zipfile`, of which it reads all others; and samples that a sampler of
-    the job's own never takes, in two epochs, while it takes others again.
+    once from each worker, or from two of them, or from none (or once from each shard of
+    `datasets`), held against an epoch of it without workers, or, where it does not end in time,
+    against each other; samples that are left out of batches (of 512 from all over an epoch, also
+    those without which a collate function of the job's own makes the same batch), or that are still
+    in a stream's own shuffle buffer when it ends; images of one suffix (`.png`, `.JPG`) in archives
+    that a data set reads by `tarfile` or `zipfile`, of which it reads all others; and samples that
+    a sampler of the job's own never takes, in two epochs, while it takes others again.
 
 Why it matters
     A loop over an empty loader ends at once, without an error: the average of its losses is a

@@ -6,12 +6,16 @@ What it finds
     and another worker, or another epoch, begins with just the same, random numbers repeat. Of a
     stream, an `IterableDataset`, nobody can ask for one sample: where two of its epochs are alike,
     it is gone through again with other random numbers, and is found where that makes other samples
-    of the same data. Of a stream without an end, or with an order of its own in each epoch, nothing
-    is said; nor of workers that draw alike where the epochs differ. An order that is shuffled, and
-    is the same in each epoch, is found, too: of a sampler of the job's own, or a stream, that seeds
-    anew each time; of one with `set_epoch`, such as DistributedSampler, where the loop over epochs
-    stands in a file that calls no `set_epoch`. Not of loaders with val, test or the like in their
-    names, and not where anything says `shuffle=False`.
+    of the same data. Of a pipeline of webdataset that draws shards with replacement, two workers
+    draw 256 shards each, of which none is opened. Of another stream without an end nothing is said.
+    Two workers of one that ends are held against each other, too: found are generators that stand
+    alike in both behind the first sample, and that make other samples when they begin otherwise,
+    and no other order. An order that is shuffled, and is the same in each epoch, is found, too: of
+    a sampler of the job's own, or a stream, that seeds anew each time; of one with `set_epoch`,
+    such as DistributedSampler, where the loop over epochs stands in a file that calls no
+    `set_epoch`; of a stream whose workers are kept (`persistent_workers=True`), and do not hear of
+    the epoch. Not of loaders with val, test or the like in their names, and not where anything says
+    `shuffle=False`.
 
 Why it matters
     A generator that is made before workers start, as `np.random.default_rng(0)` in `__init__` or at
@@ -61,11 +65,15 @@ def loader_random(facts: RandomDraws, _job: Job) -> Iterator[Finding]:
     ]
     held = first_of(facts.generators, len(facts.generators)) if facts.generators else ""
     where = f" ({held})" if held else ""
-    what = f"one sample in {facts.draws} random versions, and the same {facts.draws} again"
+    what = f"gave one sample in {facts.draws} random versions, and the same {facts.draws} again"
     if facts.is_stream:
-        what = f"{facts.draws} samples, made by random numbers, and just the same again"
+        what = f"gave {facts.draws} samples, made by random numbers, and just the same again"
+    if facts.is_stream and not facts.epochs_alike:
+        what = "made the samples of each, which are others, by the same"
+    if facts.of_shards:
+        what = f"gave {facts.draws} shards, drawn one by one, and just the same again"
     yield loader_random.found(
-        f"{' and '.join(who)} draw the same random numbers: {facts.dataset}{where} gave {what}",
+        f"{' and '.join(who)} draw the same random numbers: {facts.dataset}{where} {what}",
         at=facts.defined.at(facts.name),
         why="The generator was seeded before the workers were started, or alike in each: each gets "
         "a copy of it, and draws from its begin.",
@@ -93,6 +101,11 @@ def _of_order(facts: RandomDraws, order: SameOrder) -> Finding:
     if facts.loop is not None:
         fix = f"Call loader.{order.waits_at}.set_epoch(epoch) at the begin of each epoch."
     why = "Its order is drawn anew by the same random numbers"
+    if order.is_unheard:
+        fix = "Leave out persistent_workers, or keep the epoch where workers read it: in a tensor "
+        fix += "of one number, after its share_memory_()."
+        why = "set_epoch changes the data set of the training process alone: each worker has a "
+        why += "copy, and persistent_workers=True keeps that"
     if facts.loop is not None:
         why = "It draws by a number that set_epoch alone changes, and nothing in this file calls it"
     return loader_random.found(

@@ -20,13 +20,16 @@ What it finds
     an eighth of them), and samples are counted: where all ranks together have fewer, some are of
     none. So it is where a part is divided again, as by `split_dataset_by_node` and then by a
     DistributedSampler or `prepare`; and where ranks go by LOCAL_RANK on several nodes, as far as
-    samples have names and there are no more than eight ranks. What does not fill a batch of each
-    rank is nothing; up to a tenth are a note, less than two fifths a warning. Where it cannot be
-    made so, or does not end within 3 s then, that is said, and nothing is passed.
+    samples have names, or bytes that are the same each time, and there are no more than eight
+    ranks. What does not fill a batch of each rank is nothing; up to a tenth are a note, less than
+    two fifths a warning. Where it cannot be made so, or does not end within 3 s then, that is said,
+    and nothing is passed.
 
     Samples that several of no more than eight ranks have, where each rank takes a part (slices that
     overlap), are a warning, unless they fill up batches, are less than a hundredth, or these ranks
-    have the same part. Of samples without names, there have to be more than one rank alone has.
+    have the same part. Samples without names are known by their bytes, where these are the same
+    with other random numbers, and those of each rank are among those of one rank alone; else there
+    have to be more than one rank alone has.
 
     It is a warning, too, where all ranks have the same part of what one rank alone has, whatever
     random numbers begin with (`num_replicas=8, rank=0`; a rank that is an argument of the factory,
@@ -37,8 +40,9 @@ What it finds
 
     Of webdataset's streams, which refuse several ranks unless they are told how to divide shards,
     it is a warning where each rank has all samples in the same order, which one rank could do as
-    well; a note in another order, and of an evaluation. Those that draw shards with replacement
-    (`resampled`) are left alone.
+    well; a note in another order, and of an evaluation. So it is where they draw shards with
+    replacement, and each rank draws the same, whatever random numbers begin with: by 256 shards of
+    a worker, which are drawn and not opened. Otherwise those are left alone.
 
     Nothing is said of what ranks agree on by themselves: lists that are sent around by
     `torch.distributed` (which is not judged), samplers with one seed, accelerate's generators.
@@ -180,6 +184,8 @@ def world_order(facts: RankOrder, _job: Job) -> Iterator[Finding]:
             yield _nobodys(facts, one)
         elif one.cause == "shared":
             yield _shared(facts, one)
+        elif one.cause == "drawn":
+            yield _drawn(facts, one)
         elif one.cause == "seed":
             yield _by_seeds(facts, one)
         else:
@@ -267,6 +273,25 @@ def _shared(facts: RankOrder, one: OtherItems) -> Finding:
         + ("." if one.others else ", and they train on the same batches, as one of them does."),
         fix="Divide shards: nodesplitter=wds.split_by_node, or resampled=True.",
         workaround="Where accelerate's prepare is given it later, that divides.",
+        evidence=_evidence(facts, one),
+    )
+
+
+def _drawn(facts: RankOrder, one: OtherItems) -> Finding:
+    ranks = counted(facts.ranks, "rank")
+    is_meant = one.others or EVALUATES.search(facts.name)
+    come = "their samples in another order" if one.others else "and gives the same batches"
+    return world_order.found(
+        f"draws the same shards in turn on each of {ranks}, of which {one.of:,} were compared, "
+        f"{come}",
+        at=facts.defined.at(facts.name),
+        about=one.cause,
+        severity=Severity.NOTE if is_meant else Severity.WARNING,
+        why="What it draws by begins alike on all ranks, so that all see the same samples at the "
+        "same time, as one of them would alone.",
+        fix="Draw by the rank and the worker, too: leave out worker_seed, or have it tell them "
+        "apart, as rank * 1000 + worker.",
+        workaround="wds.split_by_node behind it gives each rank other ones of what is drawn.",
         evidence=_evidence(facts, one),
     )
 

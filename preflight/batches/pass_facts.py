@@ -40,7 +40,10 @@ class Among(NamedTuple):
     """What is counted: `sample` or `batch`."""
 
     is_repeated: bool = False
-    """Whether each worker gave all of it."""
+    """Whether each worker gave all of it, or each shard."""
+
+    shards: int = 0
+    """Of which each has all; 0: it is workers that have."""
 
     again: int = 0
     """Items that came from one worker, and once more from another."""
@@ -160,8 +163,11 @@ class RandomDraws:
     is_stream: bool = False
     """Whether its data set is one of which nobody can ask for a sample."""
 
+    of_shards: bool = False
+    """Whether it is shards that workers drew, and `dataset` what they draw them from."""
+
     draws: int = 0
-    """How often each worker was asked for it; of a stream, samples of an epoch."""
+    """How often each worker was asked for it; of a stream, samples of an epoch, or shards."""
 
     varies: bool = False
     """Whether one worker gave another one each time, or at times."""

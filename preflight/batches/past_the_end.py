@@ -178,13 +178,17 @@ class _Watch:
                 self._seen["epochs" if "epoch" in said else "forms"].append(one)
             case {"more": more}:
                 assert self._seen is not None  # noqa: S101  for the type checker
-                self._seen.update(more)
+                self._seen.update({**more, "among": None} if self._draws_shards() else more)
             case {"ended": str(ended)}:
                 self._end(ended, **{key: one for key, one in said.items() if key != "ended"})
             case {"drawn": drawn}:
-                self.draws[self._name] = drawn
+                self.draws[self._name] = self.draws[self._name] if self._draws_shards() else drawn
             case {"unmade": str(reason)}:
                 self.futile = reason
+
+    def _draws_shards(self) -> bool:
+        """Whether its workers are known to draw the same shards, which says why they repeat."""
+        return bool(self.draws.get(self._name, {}).get("of_shards"))
 
     def _end(self, ended: str, **how: Any) -> None:
         """Say how the epoch ended that was run; where none was, nothing more is to be had."""

@@ -46,7 +46,8 @@ def taken_for(
 
 def untold_epochs(draws: RandomDraws | None, taken: Iterable[TakenFor]) -> RandomDraws | None:
     """Leave it to a loop to tell a sampler the epoch, unless one is known that does not."""
-    if draws is None or draws.order is None or not draws.order.waits_at:
+    order = None if draws is None else draws.order
+    if draws is None or order is None or not order.waits_at or order.is_unheard:
         return draws
     loop = next((one for one in taken if one.is_in_epochs), None)
     if loop is None:

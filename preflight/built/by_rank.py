@@ -17,13 +17,28 @@ from typing import Any
 
 from preflight.built.making.job_code import NamedObject, named, unsaid
 from preflight.built.rank_process import serve, throttled
-from preflight.built.ranks_to_make import CAUSES, WHOLE, Making, beyond, plan_of, world_of
+from preflight.built.ranks_to_make import (
+    CAUSES,
+    OTHERWISE,
+    WHOLE,
+    Making,
+    beyond,
+    plan_of,
+    world_of,
+)
 from preflight.built.rounds import OfOneProcess, Rounds
 from preflight.kinds.asked import Asked
 from preflight.objects.facts import Definition
 from preflight.ranks.hash_seeds import HASH_SEED
+from preflight.ranks.made.by_bytes import by_bytes
 from preflight.ranks.made.facts import NO_TIME, OtherItems, RankBatches, RankLost, RankOrder
-from preflight.ranks.made.rank_differences import Told, batches_of, order_of, raised_by
+from preflight.ranks.made.rank_differences import (
+    Told,
+    batches_of,
+    draw_alike,
+    order_of,
+    raised_by,
+)
 from preflight.ranks.made.together import may_lack, may_leave, nobodys
 from preflight.users_code.facts import Unbuilt
 from preflight.users_code.fresh import anew
@@ -86,7 +101,8 @@ class ByRank:
     ) -> Iterator[RankBatches | RankLost | RankOrder | Unbuilt]:
         """Have these loaders made, and give what came of it.
 
-        Where none of them has an end, nobody knows all items of a rank, and none is made again.
+        Where none of them has an end, nobody knows all items of a rank, and they are made again
+        only to know what they draw.
         """
         process, wants = self._process, self._asked.options["wants"]
         if process is None or not names:
@@ -141,7 +157,7 @@ def _conduct(
     again = in_order and order["again"]
     plan = plan_of(its.options["ranks"], batches=batches, order=again)
     start = functools.partial(_started, its, told, copies=copies)
-    others = [WHOLE, beyond(its.options["ranks"])] if again else []
+    others = [WHOLE, beyond(its.options["ranks"])] if again else [OTHERWISE]
     at_once = plan + (others if copies else [])  # copies before threads
     started = {one: start(one) for one in reversed(at_once)}
     alive = throttled(tell)
@@ -151,9 +167,11 @@ def _conduct(
             stack.enter_context(process.ending(alive))
         found = Rounds(its, order["names"], started, alive, order["likely"]).run(plan)
         parted = _parted(its, order["names"], found) if again else []
+        if in_order and not again:
+            parted = [one for one in order["names"] if draw_alike(_usual(found, one))]
         if parted:
             ranks = its.options["ranks"]
-            if not any(may_leave(_usual(found, name), ranks) for name in parted):
+            if again and not any(may_leave(_usual(found, name), ranks) for name in parted):
                 others = [WHOLE]
             for one in others if not copies else ():
                 started[one] = start(one)
@@ -236,8 +254,8 @@ def _orders(
     whole: Sequence[OfOneProcess],
 ) -> Iterator[RankOrder]:
     ranks, nodes = its.options["ranks"], its.options["nodes"]
-    again = {one.making.cause: one for one in found if one.making.cause}
-    parted = _parted(its, names, found) if whole else []
+    again = {one.making.cause: one for one in (*found, *whole) if one.making.cause}
+    parted = _parted(its, names, found) if WHOLE.cause in again else []
     fewer, _ = world_of(WHOLE.cause, ranks, nodes)
     for name in names:
         usual = _usual(found, name)
@@ -246,5 +264,8 @@ def _orders(
         left: OtherItems | str | None = ""
         if name in parted:
             others = {one.making.cause: one.of(name) for one in whole}
-            left = nobodys(usual, others[WHOLE.cause], ranks, fewer, others.get("beyond"))
+            whole_one = others[WHOLE.cause]
+            left = nobodys(usual, whole_one, ranks, fewer, others.get("beyond"))
+            known = by_bytes(usual, whole_one, other.get("random")) if left is None else None
+            left = left if known is None else nobodys(*known, ranks, fewer)
         yield order_of(name, _defined(found), (ranks, nodes), both, other, left)

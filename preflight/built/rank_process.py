@@ -18,7 +18,7 @@ from preflight.built.drawn import collect
 from preflight.built.making import holders
 from preflight.built.making.blame import RaisedError, blaming, unbuilt
 from preflight.built.making.job_code import NamedObject, attribute, imported, made, named
-from preflight.built.ranks_to_make import world_of
+from preflight.built.ranks_to_make import MOST_RANKS, world_of
 from preflight.kinds.asked import CannotLookError, MistypedError
 from preflight.objects import where
 from preflight.objects.random_state import seed
@@ -90,11 +90,13 @@ def _told_by_rank(
     factory = attribute(imported(its, stood_in), its.spec)
     one_of_them = functools.partial(collect, its, factory, order["names"], {})
     found = holders.walk(its.built.spec, made(its, factory, stood_in), one_of_them) or []
-    told = {}
+    told, are_all = {}, its.options["ranks"] <= MOST_RANKS
     for one in found:
         try:
             with blaming("epoch"):
-                told[one.name] = told_of_epoch(one.loader, alive, draws=order["compared"])
+                told[one.name] = told_of_epoch(
+                    one.loader, alive, draws=order["compared"], nameless=are_all
+                )
         except RaisedError as error:
             reason = _unmade(order["rank"], error)
             told[one.name] = {"reason": reason, **_cause(its, error, said)}

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from preflight.ranks.hash_seeds import is_fixed
 
-_MOST_RANKS = 8
+MOST_RANKS = 8
 """Ranks that are tried at most."""
 
 CAUSES = ("hash", "random", "folder")
@@ -29,6 +29,10 @@ WHOLE = Making(0, cause="world")
 """How it is known what all ranks together are to have."""
 
 
+OTHERWISE = Making(0, compared=True, cause="random")
+"""How it is known that ranks draw alike, whatever random numbers begin with."""
+
+
 def beyond(ranks: int) -> Making:
     """Give how it is known that ranks leave nothing to more ranks than there are."""
     return Making(ranks, cause="beyond")
@@ -38,8 +42,8 @@ def plan_of(ranks: int, *, batches: bool, order: bool) -> list[Making]:
     """Say which processes there are to be: what everybody waits for first."""
     last = ranks - 1
     causes = [one for one in CAUSES if order and not (one == "hash" and is_fixed())]
-    spread = [last * one // (_MOST_RANKS - 2) for one in range(1, _MOST_RANKS - 2)]
-    others = range(1, last) if ranks <= _MOST_RANKS else sorted({1, *spread})
+    spread = [last * one // (MOST_RANKS - 2) for one in range(1, MOST_RANKS - 2)]
+    others = range(1, last) if ranks <= MOST_RANKS else sorted({1, *spread})
     return [
         *(Making(0, compared=True, cause=cause) for cause in causes),
         *(Making(rank, compared=True) for rank in dict.fromkeys((0, last))),
@@ -55,5 +59,5 @@ def world_of(cause: str, ranks: int, nodes: int) -> tuple[int, int]:
     """
     if cause != WHOLE.cause:
         return ranks + (cause == "beyond"), nodes
-    fewer = max(ranks // _MOST_RANKS, 1)
+    fewer = max(ranks // MOST_RANKS, 1)
     return fewer, max(nodes * fewer // ranks, 1)

@@ -6,11 +6,13 @@ part of it, whatever the batch is made of.
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import functools
+import sys
 import time
 import types
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from preflight.epochs.facts import Dropped
@@ -38,28 +40,60 @@ def dropped(
         tell: says that it goes on.
     """
     collate, batches = parts.get("collate_fn"), parts.get("batch_sampler")
-    if batches is None or not _is_of_the_job(collate, root):
+    if batches is None or not is_of_the_job(collate, root):
         return None
-    until, looked_at, number, example = time.monotonic() + seconds, 0, 0, ""
+    watched = WatchedCollate(collate, seconds)
     with kept_random_state():
         for indices in _some(list(batches)):
-            samples = _samples(parts["dataset"], indices)
-            lacking = _dropped(collate, samples, until)
-            if lacking is None or time.monotonic() > until:
+            if not watched.look(_samples(parts["dataset"], indices), list(map(str, indices))):
                 break
-            tell(beside=looked_at)
-            if len(lacking) == len(samples) or len(samples) < 2:
-                continue  # made of none of its samples, it is not made of what others are
-            looked_at += len(samples)
-            number += len(lacking)
-            example = example or next((str(indices[place]) for place in lacking), "")
-    if not 0 < number < looked_at:
-        return None
-    at = defined(collate, root).at
-    return Dropped(at=at, number=number, looked_at=looked_at, sample=example)
+            tell(beside=watched.looked_at)
+    return watched.dropped(root)
 
 
-def _is_of_the_job(collate: Any, root: str) -> bool:
+class WatchedCollate:
+    """A collate function of which it is looked which samples it drops, where it is called, too."""
+
+    def __init__(self, collate: Any, seconds: float) -> None:
+        self.looked_at = 0
+        self._collate, self._until = collate, time.monotonic() + seconds
+        self._number, self._example, self._came, self._size = 0, "", 0, 0
+
+    def __call__(self, samples: Any) -> Any:
+        """Make a batch, as it does; of a stream, the last one may be smaller on purpose."""
+        if isinstance(samples, list) and self.looked_at < _MOST and len(samples) >= self._size:
+            self._size = len(samples)
+            names = [f"number {self._came + place + 1}" for place in range(len(samples))]
+            with (
+                kept_random_state(),
+                contextlib.suppress(Exception),
+            ):  # what it raises, it does below
+                if not self.look(samples, names):
+                    self._size = sys.maxsize
+        self._came += len(samples)
+        return self._collate(samples)
+
+    def look(self, samples: _Batch, names: Sequence[str]) -> bool:
+        """See which of them are in no part of their batch; False: nobody can tell, or in time."""
+        lacking = _dropped(self._collate, samples, self._until)
+        if lacking is None or time.monotonic() > self._until:
+            return False
+        if len(lacking) < len(samples) > 1:  # else it is not made of what others are
+            self.looked_at += len(samples)
+            self._number += len(lacking)
+            self._example = self._example or next((names[place] for place in lacking), "")
+        return True
+
+    def dropped(self, root: str) -> Dropped | None:
+        """Say how many of those that were looked at are dropped; None: none."""
+        if not 0 < self._number < self.looked_at:
+            return None
+        at, number = defined(self._collate, root).at, self._number
+        return Dropped(at=at, number=number, looked_at=self.looked_at, sample=self._example)
+
+
+def is_of_the_job(collate: Any, root: str) -> bool:
+    """Whether a collate function is code of the job's own."""
     while isinstance(collate, (functools.partial, types.MethodType)):
         collate = collate.func if isinstance(collate, functools.partial) else collate.__func__
     if type(collate) is not types.FunctionType:

@@ -18,6 +18,9 @@ class SameOrder(NamedTuple):
     waits_at: str = ""
     """Where the loader has it, if it gives another order once it is told the epoch: `sampler`."""
 
+    is_unheard: bool = False
+    """Whether workers that outlive an epoch do not hear of that."""
+
 
 class Changing(NamedTuple):
     """A data set whose samples are others each time that they are asked for, and not by chance."""

@@ -6,7 +6,7 @@ import contextlib
 import gc
 import random
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping
 from typing import Any
 
 from preflight.objects.attributes import classes, subclasses
@@ -45,19 +45,34 @@ def seed(number: int) -> None:
         numpy.random.seed(number)
 
 
-class Generators:
-    """All that draw random numbers in this process by now, also those that a function has made."""
+def _shared() -> list[object]:
+    """Give those of the whole process, which somebody may have frozen."""
+    torch: Any = sys.modules.get("torch")
+    numpy: Any = sys.modules.get("numpy.random")
+    found = [getattr(random.random, "__self__", None), getattr(torch, "default_generator", None)]
+    return [*found, getattr(getattr(numpy, "rand", None), "__self__", None)]
 
-    def __init__(self) -> None:
+
+class Generators:
+    """All that draw random numbers in this process by now, also those that a function has made.
+
+    Where some are known already, and what there was then was frozen by `gc.freeze`, others are
+    looked for among what was made since.
+    """
+
+    def __init__(self, known: Generators | None = None) -> None:
         every = gc.get_objects()
         every += gc.get_referents(*every)  # the collector knows nothing of torch's own
+        every += _shared()
         kinds = {
             kind: begin
             for name, begin in _BEGIN.items()
             for made in classes(*name)
             for kind in (made, *subclasses(made))
         }
-        self._found = {id(one): (one, kinds[type(one)]) for one in every if type(one) in kinds}
+        self._found: dict[int, tuple[Any, Callable[[Any, int], object]]] = {}
+        self._found |= {} if known is None else known._found  # noqa: SLF001
+        self._found |= {id(one): (one, kinds[type(one)]) for one in every if type(one) in kinds}
 
     def begin(self, number: int) -> None:
         """Have each begin anew, and those of the process."""
@@ -66,10 +81,40 @@ class Generators:
             with contextlib.suppress(Exception):  # one of a class or a device of its own
                 begin(one, number)
 
+    def begin_those(self, those: Collection[int], number: int) -> None:
+        """Have these begin anew, by their numbers in `states`."""
+        for key in those:
+            one, begin = self._found[key]
+            with contextlib.suppress(Exception):  # as above
+                begin(one, number)
+
+    def states(self) -> dict[int, int]:
+        """Give where each stands now, as a number."""
+        found = {}
+        for key, (one, begin) in self._found.items():
+            with contextlib.suppress(Exception):  # as above
+                found[key] = hash(_STATES[begin](one))
+        return found
+
+
+@contextlib.contextmanager
+def known_generators() -> Iterator[Generators]:
+    """Look for generators once; meanwhile, others are looked for among what is made since."""
+    known = Generators()
+    gc.freeze()
+    try:
+        yield known
+    finally:
+        gc.unfreeze()
+
 
 def _of_numpy(generator: Any, number: int) -> None:
     bits = generator.bit_generator
     bits.state = type(bits)(number).state
+
+
+def _plain(_name: str, key: Any, *place: Any) -> Hashable:
+    return key.tobytes(), place
 
 
 _BEGIN: Mapping[tuple[str, str], Callable[[Any, int], object]] = {
@@ -77,4 +122,11 @@ _BEGIN: Mapping[tuple[str, str], Callable[[Any, int], object]] = {
     ("numpy.random", "RandomState"): lambda one, number: one.seed(number),
     ("numpy.random", "Generator"): _of_numpy,
     ("torch", "Generator"): lambda one, number: one.manual_seed(number),
+}
+
+_STATES: Mapping[Callable[[Any, int], object], Callable[[Any], Hashable]] = {
+    _BEGIN["random", "Random"]: lambda one: one.getstate(),
+    _BEGIN["numpy.random", "RandomState"]: lambda one: _plain(*one.get_state()),
+    _BEGIN["numpy.random", "Generator"]: lambda one: repr(one.bit_generator.state),
+    _BEGIN["torch", "Generator"]: lambda one: one.get_state().numpy().tobytes(),
 }

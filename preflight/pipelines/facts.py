@@ -87,6 +87,9 @@ class Reads:
     that gave something is followed by another one."""
 
     endless_at: Definition = Definition()
+    own_list: bool = False
+    """Whether a class of the job's own gives the shards, which may draw or divide them."""
+
     num_workers: int = 0
     batch_size: int | None = None
     drop_last: bool = False

@@ -48,6 +48,7 @@ def reads(loader: object, name: str, made: Definition, lines: Lines) -> Reads | 
         stages=tuple(told.stages),
         endless=told.endless,
         endless_at=told.endless_at,
+        own_list=told.own_list,
         num_workers=whole_number(parts.get("num_workers")) or 0,
         batch_size=whole_number(parts.get("batch_size")) or told.batch,
         drop_last=parts.get("drop_last") is True,
@@ -84,6 +85,7 @@ class _Told:
         self.stages: list[Stage] = []
         self.endless = ""
         self.endless_at = Definition()
+        self.own_list = False
         self.batch: int | None = None
 
     def walk(self, thing: object, depth: int) -> None:
@@ -120,6 +122,7 @@ class _Told:
             self.stages, self.batch = [*self.stages, *each[0].stages], each[0].batch
             endless = next((one for one in (self, *each) if one.endless), self)
             self.endless, self.endless_at = endless.endless, endless.endless_at
+            self.own_list = any(one.own_list for one in each)
 
     def _walk_held(self, thing: object, parts: Mapping[str, Any], depth: int) -> None:
         """Take in pipelines that a data set of the user's own goes through, and its own code."""
@@ -140,6 +143,7 @@ class _Told:
         urls = parts.get("urls")
         if type(urls) is list:
             self.shards += [one for one in urls if type(one) is str]
+            self.own_list = not type(stage).__module__.startswith("webdataset")
             if (whole_number(parts.get("nshards")) or 0) >= _ENDLESS:
                 self.endless = "resampled"
                 self.endless_at = self.lines.of(type(stage).__name__, given="resampled")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
@@ -196,9 +197,29 @@ def _handed_to(first: SourceFile, path: str, root: str) -> dict[str, SourceFile]
     modules = Modules(folders=(os.path.dirname(os.path.abspath(path)), home), root=root)
     found, waiting = {first.file: first}, [first]
     while waiting:
-        for module in dict.fromkeys(call.to_module for call in waiting.pop().handed):
-            there = modules.find(tuple(module.removeprefix("./").split("/")))
-            if there is not None and there.file not in found:
+        calls = dict.fromkeys((one.to_module, one.to) for one in waiting.pop().handed)
+        places = [(tuple(module.removeprefix("./").split("/")), to) for module, to in calls]
+        for dotted, to in places:  # which grows by what packages hand on
+            there = modules.find(dotted)
+            if there is None:
+                continue
+            if os.path.basename(there.file) == "__init__.py":
+                handed_on = [(one, to) for one in _imported_from(there.parsed.tree, dotted, to)]
+                places += [one for one in handed_on if one not in places]
+            if there.file not in found:
                 found[there.file] = of_parsed(there.parsed, there.file, _LOOPS)
                 waiting.append(found[there.file])
     return found
+
+
+def _imported_from(
+    tree: ast.Module, package: tuple[str, ...], name: str
+) -> Iterator[tuple[str, ...]]:
+    """Give the modules from which a package has a name, by the imports of its `__init__.py`."""
+    own = name.partition(".")[0]
+    for node in tree.body:
+        if isinstance(node, ast.ImportFrom) and any(
+            own == (one.asname or one.name) for one in node.names
+        ):
+            inner = tuple(node.module.split(".")) if node.module else ()
+            yield package[: len(package) + 1 - node.level] + inner if node.level else inner

@@ -177,6 +177,11 @@ def pictures_and_boxes(samples: list[Any]) -> Any:
     return torch.stack(samples), torch.cat([one.repeat(3) for one in samples])
 
 
+def without_threes(samples: list[Any]) -> Any:
+    """Leave out what ends in a three."""
+    return torch.stack([one for one in samples if int(one[0]) % 10 != 3])
+
+
 class OnceInAProcess(IterableDataset):
     """Is used up in the process that goes through it: each worker has one of its own."""
 
@@ -229,6 +234,7 @@ def uneven() -> dict[str, Any]:
         "shuffled_and_divided": of(shuffled_and_divided),
         "overlapping": of(overlapping),
         "without_the_rest": of(without_the_rest, num_workers=4),
+        "without_threes": of(divided(tensor), collate_fn=without_threes),
         "of_other_parts": of(of_other_parts),
         "of_other_parts_one_by_one": of(of_other_parts, batch_size=None),
     }
@@ -270,6 +276,18 @@ def even() -> dict[str, Any]:
             num_workers=2,
         ),
     }
+
+
+def drawn() -> dict[str, Any]:
+    """Give streams whose shards are drawn: by each worker, or alike by all."""
+
+    def web(shuffle: int = 0, **given: Any) -> Any:
+        shards = wds.ResampledShards(SHARDS, deterministic=True, **given)
+        mixed = (wds.shuffle(shuffle),) if shuffle else ()
+        pipeline = wds.DataPipeline(shards, wds.tarfile_to_samples(), *mixed, wds.to_tuple("cls"))
+        return wds.WebLoader(pipeline.with_epoch(20), batch_size=4, num_workers=2)
+
+    return {"each": web(), "alike": web(worker_seed=int), "mixed": web(30, worker_seed=int)}
 
 
 def lay_shards(folder: Any) -> None:

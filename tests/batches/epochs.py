@@ -118,7 +118,9 @@ class Endless(Stream):
     """Takes its time, as a stream that is read does: whoever runs it for long computes little."""
 
     def __iter__(self) -> Any:
-        for number in itertools.count():
+        worker = get_worker_info()
+        first, step = (worker.id, worker.num_workers) if self.divided and worker else (0, 1)
+        for number in itertools.count(first, step):
             time.sleep(0.002)
             yield self.sample(number)
 
@@ -307,8 +309,11 @@ def sound() -> dict[str, Any]:
     }
 
 
-def endless() -> Any:
-    return of(Endless(), num_workers=2)
+def endless() -> dict[str, Any]:
+    return {
+        "divided": of(Endless(divided=True), num_workers=2),
+        "whole": of(Endless(), num_workers=2),
+    }
 
 
 # --- random numbers -------------------------------------------------------------------------------
@@ -482,6 +487,7 @@ def stream(begin: Any, sample: Any, rng: Any = None, **given: Any) -> Any:
 
 def same_numbers() -> dict[str, Any]:
     return {
+        "stream_told": of(ToldEpochs(of_dataset, nameless, random.Random(0)), num_workers=2),
         "stream_of_numpy": stream(of_dataset, nameless, np.random.default_rng(0)),
         "stream_of_module": stream(lambda *_: OF_MODULE, of_class),
         "stream_of_zero": stream(of_zero, flipped, persistent_workers=True),
@@ -508,7 +514,7 @@ def other_numbers() -> dict[str, Any]:
         "stream_as_its_number": stream(of_zero, as_its_number, num_workers=1),
         "stream_of_numbers_alone": stream(of_worker, of_numbers_alone),
         "stream_mixed": of(Mixed(), num_workers=1),
-        "stream_told": of(ToldEpochs(of_dataset, nameless, random.Random(0)), num_workers=2),
+        "stream_told": of(ToldEpochs(of_seed, nameless), num_workers=2),
         "of_each_library": randomly(of_each_library),
         "by_index": randomly(by_index),
         "lazily": randomly(lazily),

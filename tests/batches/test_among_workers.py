@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import preflight
+from preflight.batches.child.between_workers import Noted, of_shards, repeated_so_far
 from preflight.findings.finding import Finding
 from preflight.findings.report import Report
 from tests.batches.dividing import lay_shards
@@ -45,6 +46,7 @@ UNEVEN: Mapping[str, tuple[str, str]] = {
     "shuffled_and_divided": ("warning", " more than once among its 2 workers, and leaves out "),
     "overlapping": ("warning", "gives 2 samples more than once among its 2 workers, of 40 that"),
     "without_the_rest": ("note", "leaves out 3 of 43 samples, which none of its 4 workers gives"),
+    "without_threes": ("warning", "leaves out 4 of 40 samples, which are in no part of the batch"),
     "of_other_parts": ("warning", "leaves out 20 of 40 samples, which none of its 2 workers"),
     "of_other_parts_one_by_one": ("warning", "leaves out 20 of 40 batches, which none of its 2"),
 }
@@ -61,7 +63,7 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], R
             lambda name: preflight.run(
                 f"dividing:{name}",
                 folder=str(folder),
-                select=["loader-end", "loader-stuck"],
+                select=["loader-end", "loader-stuck", "loader-random"],
                 budget=160.0,  # a busy machine has time, too
             )
         )
@@ -103,6 +105,60 @@ def test_streams_that_are_divided_or_drawn_by_chance_are_left_alone(
     assert [f"{one.at.name}: {one.message}" for one in report.findings] == []
     assert [one.broken for one in report.checks if one.broken] == []
     assert "past the end" in report.targets[0].text
+
+
+def test_shards_that_all_workers_draw_alike_are_told_once(seen: Callable[[str], Report]) -> None:
+    """Also where each puts their samples into another order."""
+    found = {one.at.name: one for one in seen("drawn").findings}
+
+    assert {name[-7:-2] for name in found if name} == {"alike", "mixed"}
+    assert {one.check for one in found.values()} == {"loader-random"}
+    assert len(found) == len(seen("drawn").findings)
+
+
+@pytest.mark.parametrize(
+    ("first", "other", "is_told"),
+    [
+        (range(0, 40, 2), range(1, 40, 2), False),  # divided
+        ([0] * 20, [0] * 20, False),  # zeros
+        ([*range(20)], [*range(20)], True),
+        ([*range(20)], [*range(16)], True),  # one batch fewer as yet
+        ([*range(8)], [*range(8)], False),  # too early to tell
+    ],
+)
+def test_what_workers_have_given_so_far_is_held_against_each_other(
+    first: list[int], other: list[int], *, is_told: bool
+) -> None:
+    noted = Noted(2, 4)
+    rounds = [each[number : number + 4] for number in range(0, 20, 4) for each in (first, other)]
+    for samples in rounds:
+        if samples:
+            noted.take([f"caption {one}" for one in samples])
+    found = repeated_so_far(noted)
+
+    assert (found is not None) is is_told
+    if found is not None:
+        assert found.given == 2 * found.alone == 2 * len(other)
+
+
+@pytest.mark.parametrize(
+    ("shards", "times", "is_told"), [(4, 4, True), (4, 1, False), (4, 3, False), (1, 1, False)]
+)
+def test_shards_of_datasets_that_each_give_all_are_told(
+    shards: int, times: int, *, is_told: bool
+) -> None:
+    """As those of a generator that does not ask which one it is given."""
+    datasets = pytest.importorskip("datasets")
+    stream = datasets.IterableDataset.from_generator(range, gen_kwargs={"shards": [*range(shards)]})
+    noted = Noted(1, 4)
+    for _ in range(times):
+        noted.take([f"caption {one}" for one in range(8)])
+    found = of_shards(stream, noted)
+
+    assert (found is not None) is is_told
+    assert of_shards([1, 2, 3], noted) is None
+    if found is not None:
+        assert (found.given, found.alone, found.shards) == (32, 8, 4)
 
 
 NOTING = """

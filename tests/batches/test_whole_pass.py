@@ -112,7 +112,9 @@ def test_an_endless_stream_is_run_as_long_as_the_budget_allows(
 ) -> None:
     report = look(tmp_path, "endless", budget=12.0)
 
-    assert report.findings == ()
+    (found,) = report.findings
+    assert (found.check, found.at.name) == ("loader-end", "epochs:endless['whole']")
+    assert found.message.startswith("gives each sample 2 times, once from each worker: ")
     assert "drawn" in report.targets[0].text
 
 
@@ -123,13 +125,17 @@ def test_workers_that_draw_the_same_numbers_are_told(seen: Callable[[str], Repor
         *("of_numpy", "of_python", "of_torch", "flips", "of_module", "of_transform"),
         *("one_worker", "seeded_alike", "seeded_by_number"),
         *("stream_of_numpy", "stream_of_module", "stream_of_zero"),
-        *("stream_of_worker", "stream_alone", "stream_seeded"),
+        *("stream_of_worker", "stream_alone", "stream_seeded", "stream_told"),
     }
     assert {one.check for those in by_name.values() for one in those} == {"loader-random"}
     assert "(dataset.draw.rng)" in by_name["of_transform"][0].message
     assert by_name["stream_of_numpy"][0].message == (
         "all epochs draw the same random numbers: epochs.RandomStream (dataset.rng) gave 40 "
         "samples, made by random numbers, and just the same again"
+    )
+    assert by_name["stream_told"][0].message == (
+        "all workers draw the same random numbers: epochs.ToldEpochs (dataset.rng) made the "
+        "samples of each, which are others, by the same"
     )
     assert by_name["one_worker"][0].message.startswith("all epochs draw the same")
     assert by_name["seeded_by_number"][0].message.startswith("all epochs draw the same")

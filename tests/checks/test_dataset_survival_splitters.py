@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections import Counter
 from itertools import islice, product
 from pathlib import Path
@@ -48,6 +49,17 @@ def every_second(source: Any) -> Any:
 
 def pipeline(name: str, urls: list[str]) -> Any:
     import webdataset as wds
+    from torch.utils.data import IterableDataset
+
+    class OwnShards(IterableDataset[Any]):
+        """A list of the job's own, which draws."""
+
+        def __init__(self) -> None:
+            self.urls = urls
+
+        def __iter__(self) -> Any:
+            while True:
+                yield {"url": random.choice(self.urls)}
 
     listed, opened = wds.SimpleShardList(urls), wds.tarfile_to_samples()
     chained = {"shardshuffle": False, "empty_check": False}
@@ -69,6 +81,7 @@ def pipeline(name: str, urls: list[str]) -> Any:
         "default": lambda: wds.WebDataset(urls, **chained),
         "drawn, default": lambda: wds.WebDataset(urls, resampled=True).slice(4),
         "drawn": lambda: wds.DataPipeline(wds.ResampledShards(urls), opened, wds.slice(4)),
+        "drawn, own": lambda: wds.DataPipeline(OwnShards(), opened, wds.slice(4)),
         "drawn, split": lambda: wds.WebDataset(
             urls, resampled=True, nodesplitter=wds.split_by_node
         ).slice(4),
@@ -128,7 +141,7 @@ def test_shards_that_are_divided_are_left_alone(
     assert told(name, folder, ranks, workers) == []
 
 
-@pytest.mark.parametrize("name", ["drawn", "drawn, split"])
+@pytest.mark.parametrize("name", ["drawn", "drawn, own", "drawn, split"])
 @pytest.mark.filterwarnings("ignore")
 def test_shards_that_are_drawn_again_are_divided_by_nobody(
     folder: Path, monkeypatch: pytest.MonkeyPatch, name: str

@@ -45,3 +45,13 @@ def test_epochs_that_repeat_are_told_though_workers_differ() -> None:
     (finding,) = ask("loader-random", replace(SEEN, workers_alike=False, epochs_alike=True))
 
     assert finding.message.startswith("all epochs draw the same random numbers")
+
+
+def test_shards_that_all_workers_draw_alike_are_told() -> None:
+    seen = replace(SEEN, draws=256, is_stream=True, of_shards=True, dataset="webdataset.Drawn")
+    (finding,) = ask("loader-random", replace(seen, generators=()))
+
+    assert finding.message == (
+        "all workers draw the same random numbers: webdataset.Drawn gave 256 shards, drawn one by "
+        "one, and just the same again"
+    )

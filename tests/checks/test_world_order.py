@@ -116,7 +116,7 @@ def test_a_number_of_ranks_that_is_written_down_is_a_warning() -> None:
     assert "Made for 5 ranks, the last has 8 samples" in (by_slice.why or "")
 
 
-@pytest.mark.parametrize(
+MEANT = pytest.mark.parametrize(
     ("name", "moved", "severity"),
     [
         ("train:make", 0, Severity.WARNING),
@@ -126,6 +126,23 @@ def test_a_number_of_ranks_that_is_written_down_is_a_warning() -> None:
         ("train:latest", 0, Severity.WARNING),
     ],
 )
+
+
+@MEANT
+def test_shards_that_all_ranks_draw_alike(name: str, moved: int, severity: Severity) -> None:
+    facts = RankOrder(name=name, found=(OtherItems("drawn", moved, 256),), ranks=4)
+
+    (one,) = ask("world-order", facts)
+
+    assert one.severity is severity
+    same = "their samples in another order" if moved else "and gives the same batches"
+    assert one.message == (
+        f"draws the same shards in turn on each of 4 ranks, of which 256 were compared, {same}"
+    )
+    assert "worker_seed" in (one.fix or "")
+
+
+@MEANT
 def test_streams_that_every_rank_reads_as_a_whole(
     name: str, moved: int, severity: Severity
 ) -> None:

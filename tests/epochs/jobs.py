@@ -24,6 +24,7 @@ from torch.utils.data import (
     Sampler,
     Subset,
     WeightedRandomSampler,
+    get_worker_info,
 )
 
 NUMBER = 60
@@ -332,8 +333,29 @@ class InFixedOrder(IterableDataset):
         yield from held
 
 
+class ToldStream(IterableDataset):
+    """Shuffles by the epoch that it is told."""
+
+    def __init__(self, epoch: Any) -> None:
+        self.epoch = epoch
+
+    def set_epoch(self, epoch: int) -> None:
+        self.epoch = self.epoch.fill_(epoch) if torch.is_tensor(self.epoch) else epoch
+
+    def __iter__(self) -> Any:
+        worker = get_worker_info()
+        first, step = (worker.id, worker.num_workers) if worker else (0, 1)
+        order = random.Random(int(self.epoch)).sample(range(NUMBER), NUMBER)
+        return map(str, order[first::step])
+
+
+def told(epoch: Any, **given: Any) -> Any:
+    return of(ToldStream(epoch), num_workers=2, **given)
+
+
 def same_order() -> dict[str, Any]:
     return {
+        "unheard": told(0, persistent_workers=True),
         "of_torch": of(Rows(), sampler=OfTorch()),
         "of_python": of(Rows(), sampler=OfPython(), num_workers=2),
         "batched": DataLoader(Rows(), batch_sampler=BatchSampler(OfTorch(), 4, drop_last=True)),
@@ -348,6 +370,9 @@ def other_order() -> dict[str, Any]:
     return {
         "kept": of(Rows(), sampler=Kept()),
         "told": of(Rows(), sampler=Told()),
+        "told_stream": told(0),
+        "heard": told(torch.tensor(0).share_memory_(), persistent_workers=True),
+        "validation": told(0, persistent_workers=True),
         "distributed": of(Rows(), sampler=DistributedSampler(Rows(), 2, 0)),
         "by_length": of(Rows(), sampler=ByLength()),
         "not_shuffled": of(Rows(), sampler=OfTorch(shuffle=False)),

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import shutil
 from pathlib import Path
 
 import pytest
 
 import preflight
+from preflight.epochs.dropped import WatchedCollate
 from preflight.finding import Finding
 from tests.asking import by_loader
 
@@ -43,3 +45,32 @@ def test_what_a_collate_function_drops_is_told_at_its_line(tmp_path: Path) -> No
 @pytest.mark.usefixtures("at_hand")
 def test_collate_functions_that_drop_nothing_are_left_alone(tmp_path: Path) -> None:
     assert look(tmp_path, "keeping") == {}
+
+
+@pytest.mark.usefixtures("at_hand")
+def test_of_a_stream_full_batches_are_looked_at_where_they_are_made() -> None:
+    """Each is made as without that; a last one that is smaller is left."""
+
+    def collate(samples: list[int]) -> list[int]:
+        return [one for one in samples if one % 10 != 3]
+
+    pytest.importorskip("torch")  # by whose generators it is made twice
+    watched = WatchedCollate(collate, 60)
+    made = [watched(list(range(first, min(first + 4, 34)))) for first in range(0, 34, 4)]
+    found = watched.dropped("")
+
+    assert [*itertools.chain(*made)] == collate([*range(34)])
+    assert found is not None
+    assert (found.number, found.looked_at, found.sample) == (3, 32, "number 4")
+
+
+@pytest.mark.usefixtures("at_hand")
+def test_a_batch_that_raises_raises_as_before() -> None:
+    def collate(samples: list[int]) -> int:
+        return samples[9]
+
+    watched = WatchedCollate(collate, 60)
+
+    with pytest.raises(IndexError):
+        watched([1, 2, 3, 4])
+    assert watched.dropped("") is None

@@ -58,7 +58,9 @@ def test_what_a_shuffle_buffer_holds_back_is_told(name: str, bad: dict[str, list
     assert finding.at.file == "jobs.py"
 
 
-@pytest.mark.parametrize("name", ["of_torch", "of_python", "batched", "groups", "named", "stream"])
+@pytest.mark.parametrize(
+    "name", [*("of_torch", "of_python", "batched", "groups", "named", "stream", "unheard")]
+)
 def test_an_order_that_is_shuffled_alike_in_each_epoch_is_told(
     name: str, bad: dict[str, list[Finding]]
 ) -> None:
@@ -66,6 +68,13 @@ def test_an_order_that_is_shuffled_alike_in_each_epoch_is_told(
 
     assert (finding.check, finding.severity.word) == ("loader-random", "warning")
     assert finding.message.startswith("all epochs have the same order: jobs.")
+
+
+def test_workers_that_do_not_hear_of_the_epoch_are_named(bad: dict[str, list[Finding]]) -> None:
+    (finding,) = bad["unheard"]
+
+    assert "persistent_workers=True keeps that" in (finding.why or "")
+    assert "share_memory_" in (finding.fix or "")
 
 
 @pytest.mark.parametrize("name", ["divided", "normalised", "of_cache", "and_random", "persistent"])
@@ -93,7 +102,7 @@ def test_a_part_that_is_shorter_in_one_batch_is_told(
 
 
 def test_nothing_else_is_told_of_them(bad: dict[str, list[Finding]]) -> None:
-    assert len(bad) == len(LEFT) + 16
+    assert len(bad) == len(LEFT) + 17
 
 
 def test_neighbours_that_are_sound_are_left_alone(copies: None, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ import pytest
 from torch.utils.data import DataLoader
 
 import preflight
+from preflight.loaders.drawn_shards import drawn_shards
 from preflight.loaders.sent import never_ends, resamples
 from preflight.sources.loader_calls import draws_in
 from tests.archives import tarred
@@ -158,3 +159,44 @@ def test_fewer_shards_than_workers_are_enough_where_they_are_drawn(
     if resampled:
         reasons = [one.reason for one in outcomes["dataset-small"].skipped]
         assert reasons == ["shards are drawn with replacement (train.py:5)"]
+
+
+@pytest.mark.parametrize(
+    ("more", "alike"),
+    [
+        ({}, False),
+        ({"deterministic": True}, False),
+        ({"deterministic": True, "worker_seed": int}, True),
+    ],
+)
+@pytest.mark.filterwarnings("ignore")
+def test_shards_are_drawn_as_by_workers_and_none_is_opened(
+    more: dict[str, Any], *, alike: bool
+) -> None:
+    import webdataset as wds
+
+    drawn = wds.ResampledShards([f"nowhere-{one}.tar" for one in range(9)], **more)
+    inner = wds.DataPipeline(drawn, wds.tarfile_to_samples())
+    data = wds.DataPipeline(inner, wds.shuffle(20), wds.to_tuple("txt"))
+    found = drawn_shards(wds.WebLoader(data.with_epoch(3), num_workers=2), 2)
+
+    assert found is not None
+    assert found.by.endswith("ResampledShards")
+    assert [len(one) for one in found.addresses] == [256, 256]
+    assert found.are_alike is alike
+    assert drawn.epoch == -1
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_shards_that_are_listed_are_not_drawn() -> None:
+    import webdataset as wds
+
+    listed = wds.SimpleShardList(["nowhere.tar"] * 600)
+    pipelines = [
+        wds.DataPipeline(listed, wds.tarfile_to_samples()),
+        wds.DataPipeline([{"url": "nowhere.tar"}], wds.tarfile_to_samples()),
+        wds.DataPipeline(wds.ResampledShards(["nowhere.tar"]), list),
+        [1, 2, 3],
+    ]
+
+    assert [drawn_shards(DataLoader(one), 0) for one in pipelines] == [None] * 4

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import random
 import signal
@@ -151,6 +152,28 @@ def drawn():
         return wds.WebLoader(data, batch_size=None, num_workers=0)
 
     return {"by all": shards(resampled=True), "by rank 0": shards(resampled=RANK == 0)}
+
+
+def drawn_alike():
+    """Streams without an end of which each rank draws shards by itself, or all the same."""
+    url = os.path.join(FOLDER, "train-{0..4}.tar")
+
+    def web(*stages, shuffle=0, **how):
+        more = (wds.shuffle(shuffle),) if shuffle else ()
+        drawn = wds.ResampledShards(url, **how)
+        data = wds.DataPipeline(drawn, *stages, wds.tarfile_to_samples(), *more)
+        return DataLoader(data, batch_size=3, num_workers=1, collate_fn=list)
+
+    alike = {"deterministic": True, "worker_seed": lambda: 7}
+    return {
+        "by itself": web(),
+        "by its place": web(deterministic=True, seed=1),
+        "alike, divided": web(wds.split_by_node, **alike),
+        "alike": web(**alike),
+        "validation alike": web(**alike),
+        "alike, shuffled": web(shuffle=30, **alike),
+        "by random numbers": web(deterministic=True, worker_seed=lambda: random.randrange(999)),
+    }
 
 
 def divided():
@@ -314,9 +337,57 @@ def written_down():
     }
 
 
+class Rows(Nameless):
+    """Has nothing but tensors, and makes something of each at random."""
+
+    def __init__(self, names, *, salt=0.0, noise=None):
+        super().__init__(names)
+        self.salt, self.noise = salt, noise
+
+    def __getitem__(self, number):
+        row = self.rows[number] + self.salt * random.random()
+        return row if self.noise is None else row + self.noise.random()
+
+
+class StreamOfRows(IterableDataset):
+    """The same as a stream."""
+
+    def __init__(self, rows):
+        self.rows = rows
+
+    def __iter__(self):
+        return (self.rows[number] for number in range(len(self.rows)))
+
+
+def nameless():
+    """Loaders of nothing but tensors, which ranks divide by one seed, or each by its own."""
+    seeds = shuffled(NAMES, seed=RANK)[RANK::WORLD]
+    once = shuffled(NAMES, seed=1)[RANK::WORLD]
+    both = NAMES[max(RANK * 23 - 4, 0) : RANK * 23 + 27] if WORLD > 1 else NAMES
+
+    def of(data):
+        return DataLoader(data, batch_size=4)
+
+    return {
+        "a seed of each": of(Rows(seeds)),
+        "a seed of each, changed at random": of(Rows(seeds, salt=1.0)),
+        "slices that overlap": of(Rows(both)),
+        "a stream with a seed of each": of(StreamOfRows(Rows(seeds))),
+        "one seed": of(Rows(once)),
+        "one seed, noise of each": of(Rows(once, noise=random.Random(RANK))),
+        "a stream with one seed": of(StreamOfRows(Rows(once))),
+        "a stream with noise of each": of(StreamOfRows(Rows(once, noise=random.Random(RANK)))),
+        "made by each": of(Rows([str(random.Random(RANK).random()) for _ in range(9)])),
+    }
+
+
 def _of_whole_shards(number, size):
     each = number // WORLD * size
     return range(RANK * each, (RANK + 1) * each)
+
+
+def of_all(loader):
+    return [row.tolist() for batch in loader for row in batch]
 
 
 def names_of(loader):
@@ -445,7 +516,10 @@ def run(rank, world, port, folder):
     samples = {name: sum(map(size_of, one)) for name, one in parts_of_parts().items()}
     with open(f"{folder}/{world}-{rank}.json", "w") as file:
         keys = {name: keys_of(one) for name, one in shared().items()}
+        some = {name: itertools.islice(one, 30) for name, one in drawn_alike().items()}
+        keys |= {name: keys_of(one) for name, one in some.items()}
         names = {name: names_of(one) for name, one in written_down().items()}
+        keys |= {name: [*map(str, of_all(one))] for name, one in nameless().items()}
         json.dump({"steps": found, "samples": samples, "keys": keys, "names": names}, file)
     dist.barrier()
     dist.destroy_process_group()

@@ -224,7 +224,10 @@ def test_who_stops_first_is_told_with_what_evens_it_out(look: Callable[..., Seen
 def test_of_a_stream_without_an_end_one_batch_is_drawn(
     look: Callable[..., Seen], job: Path
 ) -> None:
-    """And no rank makes it again elsewhere, where nobody could tell all of its items."""
+    """And no rank makes it again elsewhere, where nobody could tell all of its items.
+
+    Unless all draw the same, as rank 0 and the last do not.
+    """
     seen = look("drawn", 2)
 
     assert [one.batches for one in seen.steps["by all"].counts] == [1, 1]
@@ -304,6 +307,23 @@ def test_a_number_of_ranks_or_a_rank_that_is_not_the_jobs_is_told(
     assert found["shards, floored"].severity.word == "note"
 
 
+def test_samples_without_names_that_are_of_no_rank_are_counted_by_their_bytes(
+    look: Callable[..., Seen], real: dict[int, list[dict[str, Any]]]
+) -> None:
+    """As many as real ranks have had; what a rank makes of them by its own seed is no other one."""
+    found = look("nameless", 2, seeded=True).found("world-order")
+    parts = [each["keys"] for each in real[2]]
+    have = Counter(one for part in parts for one in {*part["a seed of each"]})
+    both = Counter(one for part in parts for one in part["slices that overlap"])
+    several = found.pop("slices that overlap").evidence
+    at_random = "a seed of each, changed at random"
+
+    assert found.keys() == {"a seed of each", at_random, "a stream with a seed of each"}
+    for one in found.values():
+        assert one.evidence["others"] == 45 - len(have) > 8
+    assert several["others"] == sum(number > 1 for number in both.values()) == 8
+
+
 def test_streams_that_every_rank_reads_as_a_whole_are_told(
     look: Callable[..., Seen], real: dict[int, list[dict[str, Any]]]
 ) -> None:
@@ -311,7 +331,7 @@ def test_streams_that_every_rank_reads_as_a_whole_are_told(
     seen = look("shared", 2, seeded=True)
     found = {name: one.severity.word for name, one in seen.found("world-order").items()}
     first, last = (each["keys"] for each in real[2])
-    by_rule = {*first} - {"drawn"}
+    by_rule = {*seen.orders} - {"drawn"}
     alike = {name for name in by_rule if first[name] == last[name]}
     as_a_whole = {name for name in by_rule if {*first[name]} == {*last[name]}}
 
@@ -321,6 +341,20 @@ def test_streams_that_every_rank_reads_as_a_whole_are_told(
     assert as_a_whole == alike | {"shuffled"}
     assert {name for name, word in found.items() if word == "error"} == {"twice"}
     assert "with replacement" in seen.orders["drawn"].reason
+
+
+def test_streams_of_which_all_ranks_draw_the_same_are_told(
+    look: Callable[..., Seen], real: dict[int, list[dict[str, Any]]]
+) -> None:
+    """As real ranks draw them; nobody knows with what random numbers these begin in the job."""
+    seen = look("drawn_alike", 2)
+    found = {name: one.severity.word for name, one in seen.found("world-order").items()}
+    first, last = (each["keys"] for each in real[2])
+    alike = {name for name in seen.orders if first[name] == last[name]}
+
+    assert alike - {"by random numbers"} == {"alike", "validation alike"}
+    assert found == {"alike": "warning", "alike, shuffled": "note", "validation alike": "note"}
+    assert "does not end" in seen.orders["by random numbers"].reason
 
 
 def test_a_hash_seed_that_is_set_is_that_of_all_ranks(monkeypatch: pytest.MonkeyPatch) -> None:

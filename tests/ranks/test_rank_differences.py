@@ -105,6 +105,23 @@ def test_random_content_of_a_stream_is_not_taken_for_its_order() -> None:
     assert "no names" in facts.reason
 
 
+@pytest.mark.parametrize(
+    "again", [{}, {"random": [1, 1, 2]}, {"last": [1, 1, 2]}, {"random": []}, {"every": [3, 3]}]
+)
+def test_shards_that_ranks_draw_by_themselves_are_nothing(again: Any) -> None:
+    """Also where random numbers alone decide on them, or there is one shard, which they shuffle."""
+    shards = {name: again.get("every", [1, 2, 2]) for name in ("first", "last", "random")} | again
+    parts = {
+        name: told(number, by="key", ended=False, shards=these)
+        for number, (name, these) in enumerate(shards.items())
+    }
+    others = {} if again == {} else {"random": parts["random"]}
+    facts = order(parts["first"], parts["last"], **others)
+
+    assert facts.found == ()
+    assert "does not end" in facts.reason
+
+
 # --- damage ---------------------------------------------------------------------------------------
 
 
@@ -113,6 +130,15 @@ def test_others_are_counted_with_an_example() -> None:
 
     (one,) = facts.found
     assert (one.cause, one.others, one.of, one.before, one.now) == ("hash", 1, 2, "2.png", "3.png")
+
+
+@pytest.mark.parametrize(("keys", "moved"), [((4, 5), 0), ((5, 4), 2)])
+def test_shards_that_all_ranks_draw_alike_are_found(keys: tuple[int, ...], moved: int) -> None:
+    one, other = (told(*each, by="key", ended=False, shards=[1, 2, 2]) for each in ((4, 5), keys))
+
+    facts = order(one, other, random=one)
+
+    assert (facts.found, facts.reason) == ((OtherItems("drawn", moved, 3),), "")
 
 
 def test_the_same_places_with_other_samples_are_found_where_a_sampler_divides() -> None:

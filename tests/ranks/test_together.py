@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from preflight.objects.facts import Definition
+from preflight.ranks.made.by_bytes import by_bytes
 from preflight.ranks.made.epoch_items import told_of_epoch
 from preflight.ranks.made.facts import OtherItems
 from preflight.ranks.made.rank_differences import order_of
@@ -186,6 +187,50 @@ def test_parts_by_a_seed_of_each_rank_are_not_the_whole(how: dict[str, Any]) -> 
 
     assert isinstance(found, OtherItems)
     assert (found.cause, found.others, found.of) == ("apart", 64 - len(there), 64)
+
+
+# --- without names --------------------------------------------------------------------------------
+
+BYTES = [11, 12, 13, 14, 15, 16, 17, 18, 19, 20]
+
+
+def rows(*of: int, **more: Any) -> dict[str, Any]:
+    """What a rank tells of a list of its own, without names."""
+    return counted(len(of), draws=[*of], bytes=[*of], **more)
+
+
+def streamed(*of: int) -> dict[str, Any]:
+    return told(*of, by="whole", is_stream=True)
+
+
+@pytest.mark.parametrize("made", [rows, streamed])
+def test_samples_without_names_are_known_by_their_bytes(made: Any) -> None:
+    one, other = made(*BYTES[:5]), made(*BYTES[1:6])
+    known = by_bytes({0: one, 1: other}, made(*BYTES), one)
+
+    assert known is not None
+    assert left([one, other], made(*BYTES)) is None
+    assert nobodys(*known, 2, 1) == OtherItems("apart", 4, 10)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "again"),
+    [
+        (BYTES[:5], BYTES[5:], [1, 2, 3, 4, 5]),  # made of random numbers
+        (BYTES[:5], [1, 2, 3, 4, 5], BYTES[:5]),  # a rank makes others of them
+        ([11, 11, 11, 11, 11], BYTES[5:], [11, 11, 11, 11, 11]),  # most of them are equal
+        ([], BYTES[5:], []),
+    ],
+)
+def test_bytes_that_do_not_tell_samples_are_not_taken(
+    one: list[int], other: list[int], again: list[int]
+) -> None:
+    for made in (rows, streamed):
+        parts = {0: made(*one), 1: made(*other)}
+
+        assert by_bytes(parts, made(*BYTES), made(*again)) is None
+        assert by_bytes(parts, made(*BYTES), None) is None
+        assert by_bytes({**parts, 1: {"reason": "it raises"}}, made(*BYTES), made(*one)) is None
 
 
 # --- nobody knows ---------------------------------------------------------------------------------

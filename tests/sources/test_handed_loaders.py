@@ -128,6 +128,49 @@ def test_a_module_is_told_from_another_one_of_its_name() -> None:
     assert apart(loops("train(None, make())", **{"lib/engine_too": other})) == [TRAINED]
 
 
+FIT = "def fit(loader):\n    for x, y in loader: pass"
+
+
+@pytest.mark.parametrize(
+    ("text", "files", "is_found"),
+    [
+        ("from pkg import fit\nfit(make())", {"pkg/engine": FIT}, True),
+        ("import pkg\npkg.fit(make())", {"pkg/deep/engine": FIT}, True),
+        ("from pkg import fit\nfit(make())", {"pkg/one": FIT, "pkg/two": FIT}, False),
+        ("from pkg import fit\nfit(make())", {"other/engine": FIT}, False),
+        ("from pkg.two import fit\nfit(make())", {"pkg/one": FIT}, False),
+    ],
+)
+def test_what_a_package_hands_on_is_found_where_it_alone_has_the_name_below(
+    text: str, files: dict[str, str], *, is_found: bool
+) -> None:
+    found = loops(text, **files)
+
+    assert apart(found) == ([TRAINED] if is_found else [])
+    assert not any(one.is_sure for one in found)
+
+
+def test_what_a_package_itself_has_is_meant() -> None:
+    own = {"pkg/__init__": FIT, "pkg/engine": FIT.replace("x, y", "x, y, z")}
+    found = loops("from pkg import fit\nfit(make())", **own)
+
+    assert (apart(found), [one.is_sure for one in found]) == ([TRAINED], [True])
+
+
+def test_a_package_that_hands_on_is_read_with_the_file_of_a_factory(tmp_path: Path) -> None:
+    (tmp_path / "pkg").mkdir()
+    (tmp_path / "pkg" / "__init__.py").write_text("from .engine import fit\n", "utf-8")
+    (tmp_path / "pkg" / "engine.py").write_text(FIT, "utf-8")
+    text = (
+        "from pkg import fit\ndef make(): ...\ndef main():\n    loader = make()\n    fit(loader)\n"
+    )
+    (tmp_path / "train.py").write_text(text, "utf-8")
+
+    facts = read_source(Source(path="train.py", implied=True), str(tmp_path), {})
+
+    assert apart([*facts.loops]) == [("x, y", "./train", "make", "")]
+
+
 def test_the_file_of_a_factory_is_read_with_what_it_hands_loaders_to(tmp_path: Path) -> None:
     """Nobody has named the files in which these loops stand."""
     (tmp_path / "engine.py").write_text(ENGINE, "utf-8")

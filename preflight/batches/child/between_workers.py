@@ -7,18 +7,14 @@ import itertools
 import math
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple, cast
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from preflight.batches.pass_facts import Among
 from preflight.epochs import sample_numbers
-from preflight.epochs.facts import LeftBehind
-from preflight.epochs.left_behind import Watched
-from preflight.loaders.workers.starting import configured
-from preflight.loaders.wrappers import as_it_comes, real_loader, with_real
+from preflight.loaders.wrappers import real_loader
 from preflight.objects.attributes import classes
 from preflight.objects.random_state import seed
-from preflight.users_code.frames import is_users
 
 # Items that are noted; of more, the first are held against each other.
 _MOST = 20_000
@@ -26,9 +22,11 @@ _MOST = 20_000
 # How likely it may be that two workers which draw by chance give just the same.
 _BY_CHANCE = 1e-4
 
-# Of fewer items it is not said that some are lacking; and an epoch without workers is left that is
-# so many times as long.
-_FEWEST, _LONGER = 8, 4
+# Of fewer items it is not said that some are lacking.
+_FEWEST = 8
+
+# Batches of each worker that a stream has given at least which was left before its end.
+_ROUNDS = 3
 
 # Items of two workers that are held against each other, with the same random numbers for each.
 _MOST_FROZEN = 256
@@ -86,59 +84,16 @@ def compare(loader: Any, given: Noted, alone: Noted, seconds: float) -> Among | 
     return found
 
 
-class Alone(NamedTuple):
-    """An epoch without workers."""
-
-    noted: Noted
-    left_behind: LeftBehind | None
-    """What its stream has read, and does not give."""
-
-
-def run_alone(
-    loader: Any, given: Noted, seconds: float, tell: Callable[..., None], root: str
-) -> Alone | None:
-    """Note an epoch without workers; None where it does not come to its end in time.
-
-    Last of all: what a data set keeps of itself is used up by that.
-    """
-    kinds = classes("torch.utils.data", "DataLoader")
-    if not given.parts or not issubclass(type(real_loader(loader)), kinds):
+def repeated_so_far(given: Noted) -> Among | None:
+    """Say that the workers of a stream that was left before its end have all given the same."""
+    given.batches -= given.batches % given.workers
+    given.is_whole = False
+    name = _alike(given) if given.batches >= _ROUNDS * given.workers > _ROUNDS else None
+    if name is None:
         return None
-    until, most = time.monotonic() + seconds, _LONGER * given.batches + given.workers
-    noted = Noted(1, given.batch_size)
-    try:
-        other: Any = configured(real_loader(loader), 0, None)
-        vars(other).update(timeout=0, persistent_workers=False, drop_last=False)
-        is_bare = as_it_comes(loader) is not None
-        batches = iter(other if is_bare else cast("Any", with_real(loader, other)))
-        watched = _watch(batches, other.dataset, root) if is_bare else None
-        for batch in batches:
-            noted.take(batch)
-            tell(beside=noted.batches)
-            if time.monotonic() > until or noted.batches > most:
-                return None
-        left = watched.left_behind() if watched is not None else None
-    except Exception:  # noqa: BLE001  the user's code, which is not asked for this by the job
-        return None
-    return Alone(noted, left)
-
-
-def is_own_stream(loader: Any, root: str) -> bool:
-    """Whether the data set of a loader is a stream that was written for this job."""
-    dataset = vars(real_loader(loader)).get("dataset")
-    code = getattr(getattr(type(dataset), "__iter__", None), "__code__", None)
-    return code is not None and is_users(code.co_filename, root)
-
-
-def _watch(batches: Any, dataset: Any, root: str) -> Watched | None:
-    """Have torch's iterator go through what looks into the data set's generators."""
-    fetcher = getattr(batches, "_dataset_fetcher", None)
-    items = getattr(fetcher, "dataset_iter", None)
-    if items is None:
-        return None
-    watched = Watched(dataset, items, root)
-    fetcher.dataset_iter = watched  # type: ignore[union-attr]
-    return watched
+    each = min(map(len, given.parts[name]))
+    number, unit = each * given.workers, sample_numbers.unit(name)
+    return Among(given=number, alone=each, unit=unit, is_repeated=True)
 
 
 # --- each worker goes through all of it -----------------------------------------------------------
@@ -199,6 +154,20 @@ def _chance(counts: Counter[int], *, in_order: bool) -> float:
     if not in_order:
         bits += math.lgamma(total + 1) - sum(math.lgamma(one + 1) for one in counts.values())
     return math.exp(min(bits, 0.0))
+
+
+def of_shards(dataset: object, given: Noted) -> Among | None:
+    """Say that each shard of a stream of `datasets` has all, as by a generator that ignores it."""
+    streams = classes("datasets.iterable_dataset", "IterableDataset")
+    number = getattr(dataset, "num_shards", 0) if issubclass(type(dataset), streams) else 0
+    if number < 2 or not given.is_whole:
+        return None
+    for name in given.parts:
+        counts = given.counts(name)
+        if len(counts) >= _FEWEST and {*counts.values()} == {number}:
+            unit, total = sample_numbers.unit(name), counts.total()
+            return Among(total, total // number, unit, is_repeated=True, shards=number)
+    return None
 
 
 # --- some come more than once, or from no worker --------------------------------------------------

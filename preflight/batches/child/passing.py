@@ -7,9 +7,15 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from preflight.batches.child import repeated_draws
-from preflight.batches.child.between_workers import Noted, compare, is_own_stream, run_alone
+from preflight.batches.child.between_workers import (
+    Noted,
+    compare,
+    of_shards,
+    repeated_so_far,
+)
 from preflight.batches.child.drawing import Drawable, raised, structure_or_type
 from preflight.batches.child.epoch_draws import of_stream
+from preflight.batches.child.without_workers import is_own_stream, run_alone
 from preflight.batches.facts import Form
 from preflight.batches.pass_facts import Epoch
 from preflight.batches.structure import form_of, rows_agree
@@ -78,7 +84,8 @@ def go_on(
         tell(loader=one.name)
         workers, seconds = one.about["num_workers"], order["seconds"]
         said = repeated_draws.run(one.loader, workers, seconds, tell, where[0])
-        if said.get("why_not") == repeated_draws.ITERABLE and one.name not in whole:
+        is_stream = said.get("is_stream") or said.get("why_not") == repeated_draws.ITERABLE
+        if is_stream and one.name not in whole:
             whole += [one.name] if one.name in order["streams"] else []
         del one
     found.clear()
@@ -122,6 +129,8 @@ def run(
         if fitted is not None:
             tell(counts=fitted.counts())
         tell(epoch=to_wire(first))
+        if first.ended == "cut" and given is not None and not about["resampled"]:
+            tell(more={"among": to_wire(repeated_so_far(given))})
         if first.ended != "over" or own_attributes(loader).get("once") is True:
             return
         left = seconds - (time.monotonic() - begun)
@@ -164,14 +173,17 @@ def _of_stream(
     if alone is not None:
         dataset, left = vars(real_loader(loader))["dataset"], min(_DROPS, until - time.monotonic())
         over = archives_read(read, made, dataset, left, root)
-        tell(more={"left_behind": to_wire(alone.left_behind), "archives": to_wire(over)})
+        lost = {"left_behind": alone.left_behind, "dropped": alone.dropped, "archives": over}
+        tell(more={name: to_wire(one) for name, one in lost.items()})
     noted = alone.noted if alone is not None and judges else None
+    among = of_shards(own_attributes(real_loader(loader)).get("dataset"), given)
     if noted is not None:
-        among = compare(loader, given, noted, until - time.monotonic())
-        tell(more={"among": to_wire(among)})
+        among = compare(loader, given, noted, until - time.monotonic()) or among
+    tell(more={"among": to_wire(among)})
     if again is not None and not (judges and noted is None):
         left = until - time.monotonic()
-        tell(drawn=of_stream(loader, (given, again), noted, (left, root)))
+        how = {"is_divided": among is None}
+        tell(drawn=of_stream(loader, (given, again), noted, (left, root), **how))
 
 
 def _about(loader: Any) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from preflight.epochs.changing import changing
 from preflight.epochs.facts import Changing
 from preflight.epochs.order import same_order, tells_its_sampler
 from preflight.epochs.sample_numbers import digest
+from preflight.loaders.drawn_shards import drawn_shards
 from preflight.loaders.workers.starting import parts_of
 from preflight.loaders.wrappers import real_loader
 from preflight.objects.attributes import classes, own_attributes
@@ -32,6 +33,8 @@ FEWEST = 4
 
 _DEEPEST, _MOST_HELD = 3, 1_000
 
+_OF_SHARDS = {"varies": True, "workers_alike": True, "is_stream": True, "of_shards": True}
+
 ITERABLE = "its data set is a stream, of which no two epochs were seen"
 NO_WORKERS = "it has no workers"
 
@@ -45,6 +48,9 @@ def run(
     iterable = classes("torch.utils.data", "IterableDataset")
     if isinstance(parts["dataset"], iterable) or not hasattr(parts["dataset"], "__getitem__"):
         drawn: dict[str, Any] = {"why_not": ITERABLE if workers else NO_WORKERS}
+        shards = drawn_shards(loader, workers) if workers > 1 else None
+        if shards is not None and shards.are_alike:
+            drawn = {**_OF_SHARDS, "dataset": shards.by, "draws": len(shards.addresses[0])}
     else:
         drawn = _of_epochs(loader, parts, root, seconds, tell)
         drawn |= _drawn(parts, workers, seconds, tell) if workers else {"why_not": NO_WORKERS}

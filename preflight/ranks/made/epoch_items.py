@@ -11,9 +11,10 @@ import hashlib
 import operator
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from preflight.epochs.sample_numbers import digest
+from preflight.loaders.drawn_shards import drawn_shards
 from preflight.loaders.epoch import batch_size_of, divided_by, length_of
 from preflight.loaders.sent import never_ends, resamples
 from preflight.loaders.workers.starting import is_data_loader, parts_of
@@ -42,35 +43,54 @@ _SHOWN = 64
 _FEW, _ALL, _MORE = 8, 64, 0.5
 
 
-def told_of_epoch(loader: Any, alive: Callable[[], None], *, draws: bool) -> dict[str, Any]:
+_Wanted: TypeAlias = Callable[["Names | None"], bool]
+"""Says whether samples are to be drawn that have such names."""
+
+
+def told_of_epoch(
+    loader: Any, alive: Callable[[], None], *, draws: bool, nameless: bool = False
+) -> dict[str, Any]:
     """Count an epoch of one rank, and tell what is in it; where it is to, draw samples as well.
+
+    Args:
+        loader: what the rank has made.
+        alive: says that it goes on.
+        draws: whether samples are drawn.
+        nameless: whether those are that have no names.
 
     Raises:
         Exception: what the user's code raises.
     """
     real = real_loader(loader)
     parts = parts_of(real)
-    told = {"about": about(parts), "workers": parts.get("num_workers") or 0}
+    told: dict[str, Any] = {"about": about(parts), "workers": parts.get("num_workers") or 0}
     told["resampled"] = resamples(own_attributes(loader))
+    if draws:
+        drawn = drawn_shards(loader, told["workers"])
+        told["shards"] = [] if drawn is None else [*map(_number_of, drawn.addresses[0])]
+
+    def wanted(names: Names | None) -> bool:
+        return draws or (nameless and names is None)
+
     if type_name(type(loader)).endswith("DataLoaderDispatcher"):
         # Rank 0 alone reads, and hands each batch to its rank: what it has is that of all.
-        read = {} if loader.state.process_index else _counted(real, parts, alive, draws=False)
+        read = {} if loader.state.process_index else _counted(real, parts, alive, lambda _: False)
         return {**told, **read, "handed_out": True}
     if not own_attributes(loader).get("rng_types"):
-        return {**told, **_counted(loader, parts, alive, draws=draws)}
+        return {**told, **_counted(loader, parts, alive, wanted)}
     with kept_random_state():
         _agree(loader)
-        return {**told, **_counted(loader, parts, alive, draws=draws)}
+        return {**told, **_counted(loader, parts, alive, wanted)}
 
 
 def _counted(
-    loader: Any, parts: Mapping[str, Any], alive: Callable[[], None], *, draws: bool
+    loader: Any, parts: Mapping[str, Any], alive: Callable[[], None], draws: _Wanted
 ) -> dict[str, Any]:
     real = real_loader(loader)
     stream = classes("torch.utils.data", "IterableDataset")
     is_plain = as_it_comes(loader) is not None and is_data_loader(real)
     if is_plain and not issubclass(type(parts["dataset"]), stream):
-        return _by_sampler(parts, alive, draws=draws)
+        return _by_sampler(parts, alive, draws)
     return _by_running(loader, real if is_plain else None, alive)
 
 
@@ -109,7 +129,7 @@ def _agree(loader: object) -> None:
 
 @passes_on
 def _by_sampler(
-    parts: Mapping[str, Any], alive: Callable[[], None], *, draws: bool
+    parts: Mapping[str, Any], alive: Callable[[], None], draws: _Wanted
 ) -> dict[str, Any]:
     batches = parts.get("batch_sampler")
     until = time.monotonic() + SAMPLER_SECONDS
@@ -130,10 +150,14 @@ def _by_sampler(
     dataset = parts["dataset"]
     names = names_of(dataset)
     drawn: dict[str, Any] = {"length": length_of(dataset)}
-    if draws:
+    if draws(names):
         with kept_random_state():  # the next loader's sampler draws on from here
             drawn |= _draws(dataset, names, alive)
-    return {**told, **_items(indices, names), **drawn, **divided_by(parts)}
+    items = _items(indices, names)
+    if items["by"] == "place" and drawn.get("drew_all"):
+        at = dict(zip(drawn["places"], drawn["draws"], strict=False))
+        items["bytes"] = [at[one] for one in indices if one in at]
+    return {**told, **items, **drawn, **divided_by(parts)}
 
 
 def _items(indices: Sequence[Any], names: Names | None) -> dict[str, Any]:
@@ -179,7 +203,8 @@ def _draws(dataset: Any, names: Names | None, alive: Callable[[], None]) -> dict
         there = [_number_of(names(one) or "") for one in places[: len(found)]] if names else []
     except Exception:  # noqa: BLE001  the user's code; a sampler may give it something else
         return told
-    return {**told, "draws": found, "drew_all": len(found) == number, "there": there}
+    drawn = {"draws": found, "places": places[: len(found)], "there": there}
+    return {**drawn, "drew_all": len(found) == number}
 
 
 def _drawn(dataset: Any, place: int) -> int:

@@ -111,6 +111,9 @@ def order_of(
     if first.get("handed_out"):  # whatever the others list, they take nothing of it
         reason = (unknown or _HANDED_OUT) if isinstance(nobodys, str) else ""
         return replace(bare, reason=reason, splits=bool(left), tried=("world",), found=left)
+    drawn = _drawn_alike(first, last, again.get("random"))
+    if drawn is not None:
+        return replace(bare, tried=("random",), found=(drawn,))
     reason = _why_not([first, last, *again.values()])
     if not reason and first["by"] not in (*SURE, "place"):
         # Random numbers change samples, or choose them.
@@ -228,6 +231,23 @@ def _of_all(first: Told, last: Told, again: Told) -> Iterator[OtherItems]:
         orders = (zip(keys, one["keys"], strict=False) for one in (last, again))
         moved = max(sum(one != other for one, other in order) for order in orders)
         yield OtherItems("shared", moved, len(keys))
+
+
+def draw_alike(tellings: Mapping[int, Told]) -> bool:
+    """Whether the first rank and the last draw the same shards in the same order."""
+    shards = tellings[0].get("shards")
+    return bool(shards) and all(one.get("shards", shards) == shards for one in tellings.values())
+
+
+def _drawn_alike(first: Told, last: Told, again: Told | None) -> OtherItems | None:
+    """Say that ranks draw the same shards, whatever random numbers begin with."""
+    if again is None or not draw_alike({0: first, 1: last, 2: again}):
+        return None
+    keys = first["keys"]
+    orders = (zip(keys, one["keys"], strict=False) for one in (last, again))
+    moved = max(sum(one != other for one, other in order) for order in orders) if keys else 1
+    shards = first["shards"]
+    return OtherItems("drawn", moved, len(shards)) if len({*shards}) > 1 or not moved else None
 
 
 def is_resampled(told: Told) -> bool:

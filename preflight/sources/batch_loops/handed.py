@@ -93,6 +93,9 @@ def over_loaders(loops: Iterable[BatchLoop], handed: Iterable[Handed]) -> tuple[
         calls.setdefault(call.to, []).append(call)
     known: dict[BatchLoop, None] = {}
     waiting = list(loops)
+    homes: dict[str, set[str]] = {}
+    for loop in waiting:
+        homes.setdefault(loop.maker, set()).add(loop.module or loop.file)
     for _ in range(_MOST_HOPS):
         known |= dict.fromkeys(one for one in waiting if not one.waits)
         waiting = [
@@ -100,6 +103,11 @@ def over_loaders(loops: Iterable[BatchLoop], handed: Iterable[Handed]) -> tuple[
             for one in waiting
             for call in calls.get(one.maker, ())
             if call.at in one.waits and _is_of(call, one.module or one.file)
+        ] + [
+            _through(one, call._replace(is_sure=False))
+            for one in waiting
+            for call in calls.get(one.maker, ())
+            if call.at in one.waits and _is_below(call, one, homes.get(one.maker, set()))
         ]
     return tuple(known)
 
@@ -119,6 +127,15 @@ def _is_of(call: Handed, home: str) -> bool:
     """Whether what is called is of this module or file."""
     there, stem = _stem(call.to_module or f"./{call.file}"), _stem(home)
     return there == stem or (call.to_module[:2] != "./" and f"/{stem}".endswith(f"/{there}"))
+
+
+def _is_below(call: Handed, loop: BatchLoop, homes: Iterable[str]) -> bool:
+    """Whether what is called is of a package, and this alone has the name below: it hands it on."""
+    home = loop.module or loop.file
+    if not call.to_module or any(_is_of(call, one) for one in homes):
+        return False
+    below = [one for one in homes if f"/{_stem(call.to_module)}/" in f"/{_stem(one)}"]
+    return below == [home]
 
 
 def _stem(file: str) -> str:
