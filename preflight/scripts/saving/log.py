@@ -14,9 +14,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
+from preflight.resuming.every_way import ways_read
 from preflight.resuming.facts import SavedState
 from preflight.resuming.moments import SAVE, STEP, Average, Moment, Moved, Owner, ResumeWay, line_of
-from preflight.resuming.ways import AS_STARTED, may_go_on, way_written
 from preflight.scripts.facts import Met
 from preflight.scripts.failing import guarded
 from preflight.scripts.saving.averages import Averages
@@ -278,14 +278,13 @@ class Log:
         self._write(way)
 
     def _may_go_on(self) -> None:
-        """Note how a script goes on that declares no option: by one of its own, or by itself."""
+        """Note how a script goes on that declares no option: by what it reads, or by itself."""
         own = self.watch.own
         files = (getattr(one, "__file__", None) for one in list(sys.modules.values()))
         if self._first is None or self._has_way:
             return
         texts = ["".join(linecache.getlines(one)) for one in files if one and own.has(one)]
-        way = way_written(texts) or (AS_STARTED if may_go_on(texts) else None)
-        if way is not None:
+        for way in ways_read(texts, sys.argv[1:], (os.getcwd(), self.watch.folder)):
             self._write(way)
 
 
