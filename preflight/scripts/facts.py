@@ -12,6 +12,9 @@ from preflight.values.names import counted, first_of, shown
 SETUP, TRAINING, EVALUATION = "setup", "training", "evaluation"
 """What a script was at."""
 
+LEFT = "left in eval"
+"""Of a model that was trained on as an evaluation had left it."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Met:
@@ -19,7 +22,8 @@ class Met:
 
     what: str
     """`loader`, `evaluation`, `loss` (of an evaluation), `step`, `copy`, `save`, `wrap`, `runs out`
-    (a schedule of `name` steps, moved `count` times in whole epochs), …"""
+    (a schedule of `name` steps, moved `count` times in whole epochs), `left in eval` (of a model
+    that was trained on for `count` steps, what of it evaluates by `name`), …"""
 
     at: Frame | None = None
     """The script's own innermost line that did it; None: no line of its own."""

@@ -16,10 +16,12 @@ from preflight.loaders.facts import Sent
 from preflight.scripts.facts import Met
 from preflight.scripts.failing import guarded
 from preflight.scripts.met.evaluated import look_at_sums
+from preflight.scripts.met.left_in_eval import left_of
 from preflight.scripts.met.loops.counted import counts_by_length, counts_itself
 from preflight.scripts.met.loops.leaving import Leaving
 from preflight.scripts.met.ranks_in_step import Together
 from preflight.scripts.met.running_out import counted_of
+from preflight.scripts.met.steps import numbers_of
 from preflight.scripts.points import Point
 from preflight.scripts.watch import Watch
 from preflight.users_code.facts import Frame
@@ -57,6 +59,7 @@ class Shortened:
         self._at = at
         self._kind = kind
         self._given = 0
+        self._began = numbers_of(passes.watch).steps
 
     def __iter__(self) -> Shortened:
         """Give itself, as every iterator does."""
@@ -78,7 +81,7 @@ class Shortened:
 
     def _give(self) -> Any:
         watch = self._watch
-        evaluating = self._kind == "evaluation" or _is_without_gradients()
+        evaluating = self._evaluates()
         if evaluating and self._given:
             look_at_sums(watch)
         enough = self._given >= self._most and not self._passes.goes_beyond(self._at)
@@ -113,6 +116,16 @@ class Shortened:
             watch.evaluates(self._at)
         return batch
 
+    def _evaluates(self) -> bool:
+        """Whether this batch is for evaluation; a model may be trained in the mode of one."""
+        if _is_without_gradients():
+            left_of(self._watch).has_evaluated()
+            return True
+        if self._kind == "evaluation" and numbers_of(self._watch).steps > self._began:
+            self._kind = "training"
+            self._passes.trains.add(self._at)
+        return self._kind == "evaluation"
+
     def _over(self, *, evaluating: bool) -> None:
         self._watch.in_epoch &= evaluating
         if not evaluating and self._batches is not None:
@@ -137,7 +150,8 @@ def _wrap(original: Callable[[Any], Iterator[Any]], watch: Watch) -> Callable[[A
             if not is_outermost:
                 return original(loader)
             at = watch.place()
-            evaluating = watch.in_eval_mode or _is_without_gradients()
+            is_mode_of_one = watch.in_eval_mode and at not in passes.trains
+            evaluating = is_mode_of_one or _is_without_gradients()
             most = watch.batches if evaluating else passes.begin(at)
             told_by, flow = passes.look_once(loader, at)
             watch.goes_on(evaluating=evaluating)
@@ -158,6 +172,9 @@ class _Passes:
 
     def __init__(self, watch: Watch) -> None:
         self.watch = watch
+        self.trains: set[Frame | None] = set()
+        """The lines that train, whatever the mode."""
+
         self._begun: dict[tuple[str, int] | None, list[int]] = {}
         self._enough: float | None = None
         """Since when there were epochs enough, by the monotonic clock."""
