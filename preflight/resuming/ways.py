@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import re
-import shlex
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -175,6 +174,8 @@ def words_for(
 ) -> list[str] | None:
     """Write what is added to the script's arguments; None: it has no way to resume."""
     if typed is not None:
+        import shlex
+
         path = path_of(saves, folder=False)
         return [word.replace(CHECKPOINT, path) for word in shlex.split(typed)]
     if way is None or way.is_given:

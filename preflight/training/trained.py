@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from preflight.objects.facts import Definition
-from preflight.objects.where import kept_by_user
 from preflight.training.facts import UNOWNED, UNUSED, Idle
 from preflight.training.parameters import models
 from preflight.users_code.facts import Frame
@@ -163,6 +162,8 @@ class Trained:
     def _settle(self, one: _Entry) -> None:
         """Say which line of the script keeps it, if that may have to be told."""
         if not one.has_had or one.owner is None:
+            from preflight.objects.where import kept_by_user
+
             one.defined = kept_by_user(one.holders, self._root) or Definition()
         one.holders = ()
 

@@ -14,7 +14,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from preflight.resuming.every_way import ways_read
 from preflight.resuming.facts import SavedState
 from preflight.resuming.moments import SAVE, STEP, Average, Moment, Moved, Owner, ResumeWay, line_of
 from preflight.scripts.facts import Met
@@ -279,6 +278,8 @@ class Log:
 
     def _may_go_on(self) -> None:
         """Note how a script goes on that declares no option: by what it reads, or by itself."""
+        from preflight.resuming.every_way import ways_read
+
         own = self.watch.own
         files = (getattr(one, "__file__", None) for one in list(sys.modules.values()))
         if self._first is None or self._has_way:
