@@ -58,6 +58,9 @@ class Trained:
         self._made: weakref.WeakKeyDictionary[Any, Frame | None] = weakref.WeakKeyDictionary()
         self._has_changed = False
         self._entries: dict[int, _Entry] = {}
+        self._open: dict[int, _Entry] = {}
+        """Those of which it is not known that they are trained, or where they are kept."""
+
         self._detached: Frame | None = None
 
     def given(self, optimizer: Any) -> None:
@@ -86,12 +89,14 @@ class Trained:
     def stepped(self, optimizer: Any) -> None:
         """Look again, after a step: a closure computes gradients within it."""
         self._note_gradients()
-        for one in self._entries.values():
+        for number, one in [*self._open.items()]:
             if one.holders:
                 self._settle(one)
             if not one.has_had and one.owner is not None and one.owner() is optimizer:
                 parameter = one.ref()
                 one.asked += parameter is not None and parameter.requires_grad
+            if one.has_had:
+                del self._open[number]
 
     def name(self, parameter: Any) -> str:
         """Name a parameter as its model does."""
@@ -148,13 +153,13 @@ class Trained:
             holders=holders,
             numbers=parameter.numel(),
         )
-        self._entries[id(parameter)] = entry
+        self._entries[id(parameter)] = self._open[id(parameter)] = entry
         return entry
 
     # --- gradients
 
     def _note_gradients(self) -> None:
-        for one in self._entries.values():
+        for one in self._open.values():
             if not one.has_had:
                 parameter = one.ref()
                 one.has_had = parameter is not None and parameter.grad is not None

@@ -28,6 +28,8 @@ from preflight.values.own_files import passes_on, theirs
 if TYPE_CHECKING:
     from preflight.scripts.met.flows import Counting
 
+_next, _last = theirs(next), theirs(last_of)
+
 
 class Shortened:
     """What `iter(loader)` gives: a few batches, and then the end of the epoch."""
@@ -55,6 +57,7 @@ class Shortened:
         self.more = ""
         """Which batch it gives beyond these: `last`, `next` or none."""
 
+        self._next = guarded(self._give, passes.watch)
         self._given = 0
         self._began = numbers_of(passes.watch).steps
 
@@ -74,7 +77,7 @@ class Shortened:
 
     def __next__(self) -> Any:
         """Give the next batch, or say that the epoch is over."""
-        return guarded(self._give, self._watch)()
+        return self._next()
 
     def _give(self) -> Any:
         watch = self._watch
@@ -95,8 +98,7 @@ class Shortened:
         flow = self._flow
         with watch.looking(), nullcontext() if flow is None else flow.drawing():
             try:
-                draw = theirs(last_of if self.more == LAST else next)
-                batch = draw(self._batches)
+                batch = (_last if self.more == LAST else _next)(self._batches)
             except StopIteration:
                 self._over(evaluating=evaluating)
                 if flow is not None:

@@ -20,7 +20,13 @@ from preflight.scripts.facts import Met
 from preflight.scripts.failing import guarded
 from preflight.scripts.saving.averages import Averages
 from preflight.scripts.saving.loading import loaded
-from preflight.scripts.saving.weight_samples import is_sample, moves_nothing, sample_of, stands_at
+from preflight.scripts.saving.owners import owner_of
+from preflight.scripts.saving.weight_samples import (
+    is_sample,
+    mark_of,
+    moves_nothing,
+    stands_at,
+)
 from preflight.scripts.watch import Watch
 from preflight.users_code.facts import Frame
 from preflight.users_code.frames import said_by
@@ -53,7 +59,9 @@ class Log:
 
     def __init__(self, watch: Watch) -> None:
         self.watch = watch
-        self.batch: int | None = None
+        self.given: Any = None
+        """The last batch for training."""
+
         self.files: dict[str, File] = {}
         """By their whole path."""
 
@@ -96,7 +104,13 @@ class Log:
             self._keep_all()
             owners, seen = self._owners(), self._look()
             self._write(
-                Moment(what=STEP, steps=self._steps, batch=self.batch, owners=owners, averages=seen)
+                Moment(
+                    what=STEP,
+                    steps=self._steps,
+                    batch=mark_of(self.given),
+                    owners=owners,
+                    averages=seen,
+                )
             )
         elif self._steps == 1 or self._averages.is_open:
             self._look()
@@ -135,27 +149,8 @@ class Log:
 
     def _owners(self) -> tuple[Owner, ...]:
         made = ((ref(), at) for ref, at in self._optimizers)
-        return tuple(
-            Owner(
-                kind=type(one).__name__,
-                at=at,
-                rates=tuple(float(group.get("lr", 0.0)) for group in one.param_groups),
-                scheduled=max(self._counts_of(one), default=0),
-                has_state=any(map(bool, one.state.values())),
-                weights=sum(each.numel() for group in one.param_groups for each in group["params"]),
-                sample=sample_of(each for group in one.param_groups for each in group["params"]),
-            )
-            for one, at in made
-            if one is not None
-        )
-
-    def _counts_of(self, optimizer: Any) -> Iterator[int]:
-        """Give how often each schedule moved an optimizer, which accelerate may have wrapped."""
-        for ref in self._schedules:
-            schedule: Any = ref()
-            own = getattr(schedule, "optimizer", None)
-            if optimizer in (own, getattr(own, "optimizer", None)):
-                yield int(schedule.last_epoch)
+        schedules = [one for ref in self._schedules if (one := ref()) is not None]
+        return tuple(owner_of(one, at, schedules) for one, at in made if one is not None)
 
     @contextmanager
     def saving(self) -> Iterator[bool]:
@@ -178,7 +173,7 @@ class Log:
         moment = Moment(
             what=SAVE,
             steps=self._steps,
-            batch=self.batch,
+            batch=mark_of(self.given),
             owners=self._owners(),
             averages=self._look() if self._steps else (),
             path=own,
