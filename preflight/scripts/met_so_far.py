@@ -37,8 +37,8 @@ class MetSoFar:
                 counted = CountedMet(len(self._met), met)
             else:
                 before = known.met
-                more = {"count": before.count + met.count, "epochs": before.epochs + met.epochs}
-                counted = known._replace(met=replace(met, **more))
+                count, epochs = before.count + met.count, before.epochs + met.epochs
+                counted = known._replace(met=replace(met, count=count, epochs=epochs))
             self._met[key] = counted
             if known is not None and counted.met.count > _FEW:
                 self._untold[key] = None

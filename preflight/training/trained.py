@@ -68,6 +68,11 @@ class Trained:
         self._made.setdefault(optimizer, self._place())
         self._has_changed = True
 
+    @property
+    def has_optimizer(self) -> bool:
+        """Whether an optimizer was given parameters."""
+        return bool(self._made)
+
     def owns(self, module: Any) -> bool:
         """Say whether an optimizer has parameters of a model."""
         own = {id(one) for one in module.parameters()}

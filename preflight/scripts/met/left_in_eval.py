@@ -49,11 +49,11 @@ class LeftInEval:
         watch.on_stop.append(self.tell)
 
     def evaluates(self, module: Any, at: Frame | None, steps: int) -> None:
-        """Note that a line is about to set a model so that an optimizer trains."""
-        known = self._left.get(id(module))
-        if known is not None and known.module() is module and (known.steps or not module.training):
+        """Note that a line is about to set a model to evaluate, which an optimizer trains."""
+        known, is_training = self._left.get(id(module)), module.training
+        if known is not None and known.module() is module and (known.steps or not is_training):
             known.times += at == known.at
-        elif at is not None and module.training:
+        elif at is not None and is_training:
             kinds = Counter(map(_kind, filter(_is_other, module.modules())))
             if kinds:
                 left = _Left(module=weakref.ref(module), at=at, kinds=kinds, began=steps)

@@ -18,7 +18,7 @@ from preflight.scripts.met.left_in_eval import left_of
 from preflight.scripts.met.loops.epoch_ends import LAST, WholeEpoch, last_of, length, whole_epoch
 from preflight.scripts.met.loops.passes import Passes
 from preflight.scripts.met.running_out import counted_of
-from preflight.scripts.met.steps import numbers_of
+from preflight.scripts.met.steps import numbers_of, trained_of
 from preflight.scripts.points import Point
 from preflight.scripts.watch import Watch
 from preflight.users_code.facts import Frame
@@ -59,7 +59,8 @@ class Shortened:
 
         self._next = guarded(self._give, passes.watch)
         self._given = 0
-        self._began = numbers_of(passes.watch).steps
+        numbers = numbers_of(passes.watch)
+        self._began, self._backwards = numbers.steps, numbers.backwards
 
     def __iter__(self) -> Shortened:
         """Give itself, as every iterator does."""
@@ -120,8 +121,16 @@ class Shortened:
         """Whether one more batch is given: that which ends the whole epoch, or the next one."""
         if self.more or self._batches is None:
             return False
-        self.more = self._passes.beginnings.more(self, self._at)
+        if self._adds_up() and self._passes.awaits_step(self._at):
+            return True
+        self.more = self._passes.beginnings.more(self, self._at, self._given)
         return bool(self.more) or self._passes.goes_beyond(self._at)
+
+    def _adds_up(self) -> bool:
+        """Whether it has computed gradients, and no optimizer of the script's has taken a step."""
+        numbers = numbers_of(self._watch)
+        has_any = numbers.backwards > self._backwards and not numbers.steps
+        return has_any and self._kind == "training" and trained_of(self._watch).has_optimizer
 
     @property
     def is_under_way(self) -> bool:

@@ -125,7 +125,7 @@ class Beginnings:
         every = (ref() for ref in self._begun.get(at, ()))
         return [one for one in every if one is not None and one.is_under_way]
 
-    def more(self, one: Any, at: Frame | None) -> str:
+    def more(self, one: Any, at: Frame | None, given: int) -> str:
         """Say which batch it gives beyond the few: its LAST, the NEXT beside that of another, none.
 
         Once for each line and length.
@@ -137,7 +137,7 @@ class Beginnings:
         together = [each.whole for each in (one, *beside)]
         if not any(each.more for each in beside):  # by which it was decided for all of them
             key = at, one.whole.batches
-            if key in self._given or not is_last_due(together, watch.batches, watch):
+            if key in self._given or not is_last_due(together, given, watch):
                 return ""
             self._given.add(key)
         least = min(each.batches for each in together if each is not None)

@@ -20,6 +20,9 @@ _MOST_PASSES = 50
 # in seconds.
 _TO_THE_END = 5.0
 
+# How many batches a script may get until its first step, and for how long, in seconds.
+_MOST_ADDED_UP, _TO_A_STEP = 256, 20.0
+
 
 class Passes:
     """Counts the passes over loaders by the script's lines, and ends the script after enough."""
@@ -38,6 +41,10 @@ class Passes:
         self.beginnings = Beginnings(watch)
         self._ended = ""
         """What was told of the first end: a bare `except` goes on behind it, again and again."""
+
+        self._added = 0
+        self._began_to_add: float | None = None
+        """How many batches were given to come to a first step, and since when."""
 
         self._beyond = 0
         """How many batches the script got that it counts itself."""
@@ -84,6 +91,19 @@ class Passes:
         if self._enough is None:
             self._enough = time.monotonic()
         return self._together.decided(what, time.monotonic() - self._enough < _TO_THE_END)
+
+    def awaits_step(self, at: Frame | None) -> bool:
+        """Whether the script gets more batches, since it adds up gradients for its first step."""
+        self._added += 1
+        place = "" if at is None else f" ({at.file}:{at.line})"
+        if self._began_to_add is None:
+            self._began_to_add = time.monotonic()
+        if self._added <= _MOST_ADDED_UP and self._together.decided(
+            f"sum {self._added}{place}", time.monotonic() - self._began_to_add < _TO_A_STEP
+        ):
+            return True
+        self.watch.shortened(f"epochs to batches of which none came to a step{place}")
+        return False
 
     def goes_beyond(self, at: Frame | None) -> bool:
         """Whether the script gets more batches, since it counts them itself.
