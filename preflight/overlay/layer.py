@@ -104,7 +104,7 @@ class Layer:
 
     def reading(self, path: AnyPath) -> AnyPath:
         """Give the path where it is to be read."""
-        if self._is_still_empty():  # so are thousands of paths that are read by `import torch`
+        if self.is_still_empty():
             return path
         own = self.own(path)
         if own is None:
@@ -122,7 +122,7 @@ class Layer:
             self.on_read(own)
         return self.reading(path)
 
-    def _is_still_empty(self) -> bool:
+    def is_still_empty(self) -> bool:
         """Whether no process has written anything: the first file gives its folder a time."""
         if self._is_empty:
             try:

@@ -34,7 +34,18 @@ def chosen(first: Sequence[Moment]) -> list[Moment]:
     saves = [one for one in first if one.what == SAVE and one.steps and one.path]
     saves = [one for one in saves if not one.is_sample]
     best = next((one for one in saves if one.tells), saves[0] if saves else None)
-    return [one for one in saves if best is not None and one.steps == best.steps]
+    return [] if best is None else _of_one_moment(best, saves)
+
+
+def _of_one_moment(best: Moment, saves: Sequence[Moment]) -> list[Moment]:
+    """Give those of its step; epochs that add up gradients may come to none between their saves."""
+    found: dict[str, Moment] = {}
+    for one in (each for each in saves if each.steps == best.steps):
+        is_later = one.counts and best.counts and one.counts != best.counts
+        if one.path in found or is_later:
+            break
+        found[one.path] = one
+    return [*found.values()]
 
 
 def differences(first: Sequence[Moment], again: Sequence[Moment]) -> list[Difference]:

@@ -119,6 +119,15 @@ class ResumeWay:
     is_guess: bool = False
     """Whether it is one only if something is read of what was saved."""
 
+    is_variable: bool = False
+    """Whether it is set in the environment, `RESUME=`, and not among the arguments."""
+
+    file: str = ""
+    """The configuration that is to say it, by its whole path, where neither is told."""
+
+    says_so: bool = True
+    """Whether its name says that it resumes; else it may be meant for a start with weights."""
+
 
 Line: TypeAlias = Moment | Moved | ResumeWay
 
@@ -136,16 +145,22 @@ class WrittenDown(NamedTuple):
     moments: tuple[Moment, ...]
     """With the names that files have at the end."""
 
-    way: ResumeWay | None
+    ways: tuple[ResumeWay, ...] = ()
+    """The likeliest first."""
+
+    @property
+    def way(self) -> ResumeWay | None:
+        """The one that was given already, or the likeliest."""
+        return next((one for one in self.ways if one.is_given), next(iter(self.ways), None))
 
 
 def read_lines(path: str) -> WrittenDown:
     """Read it, up to where the process was ended."""
     moments: list[Moment] = []
-    way = None
+    ways: list[ResumeWay] = []
     for one in _lines(path):
         if isinstance(one, ResumeWay):
-            way = one if way is None or one.is_given else way
+            ways.append(one)
         elif isinstance(one, Moved):
             moments = [
                 replace(each, path=one.target) if each.path == one.source else each
@@ -153,7 +168,7 @@ def read_lines(path: str) -> WrittenDown:
             ]
         else:
             moments.append(one)
-    return WrittenDown(tuple(moments), way)
+    return WrittenDown(tuple(moments), tuple(dict.fromkeys(ways)))
 
 
 def _lines(path: str) -> Iterator[Line]:

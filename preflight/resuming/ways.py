@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import argparse
 import re
-import shlex
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import NoneType
-from typing import Any
+from typing import Any, NamedTuple
 
 from preflight.resuming.moments import Moment, ResumeWay
 
@@ -119,11 +118,64 @@ def _resumes(one: argparse.Action) -> bool:
     return bool(_SURE.search(name)) or bool(_MAYBE.search(name) and _SAID.search(said))
 
 
+def names_resume(name: str) -> bool:
+    """Whether a name of a variable or a key says that training goes on from what it holds."""
+    return bool(_SURE.search(name)) and not _OTHER.search(name)
+
+
+class Start(NamedTuple):
+    """How a script is started again."""
+
+    words: list[str]
+    """That are added to its arguments."""
+
+    environ: Mapping[str, str] = {}
+    file: str = ""
+    """A configuration of which a key is set."""
+
+    key: str = ""
+    value: str | None = None
+    """To which it is set; None: to true."""
+
+    says_so: bool = True
+    """Whether what is given says that training goes on."""
+
+    is_guess: bool = False
+    """Whether it is one only if something is read of what was saved."""
+
+    @property
+    def is_bare(self) -> bool:
+        """Whether it is started as it was."""
+        return not (self.words or self.environ or self.file)
+
+
+def starts_for(
+    saves: Sequence[Moment], ways: Sequence[ResumeWay], typed: str | None
+) -> list[Start]:
+    """Give the ways to start it again, the likeliest first, as far as they can be tried."""
+    if typed is not None:
+        return [Start(words_for(saves, None, typed) or [])]
+    return [_start(saves, one) for one in ways if not one.is_given]
+
+
+def _start(saves: Sequence[Moment], way: ResumeWay) -> Start:
+    value = path_of(saves) if way.takes_path else None
+    start = Start([], says_so=way.says_so, is_guess=way.is_guess)
+    if way.file:
+        return start._replace(file=way.file, key=way.option, value=value)
+    if way.is_variable:
+        name, _, word = way.option.partition("=")
+        return start._replace(environ={name: value or word})
+    return start._replace(words=words_for(saves, way, None) or [])
+
+
 def words_for(
     saves: Sequence[Moment], way: ResumeWay | None, typed: str | None
 ) -> list[str] | None:
     """Write what is added to the script's arguments; None: it has no way to resume."""
     if typed is not None:
+        import shlex
+
         path = path_of(saves, folder=False)
         return [word.replace(CHECKPOINT, path) for word in shlex.split(typed)]
     if way is None or way.is_given:
@@ -133,7 +185,7 @@ def words_for(
     path = path_of(saves)
     if way.option.endswith("="):
         return [way.option + (f"'{path}'" if "=" in path else path)]
-    return [way.option, path]
+    return [*filter(None, [way.option]), path]
 
 
 def path_of(saves: Sequence[Moment], *, folder: bool = True) -> str:

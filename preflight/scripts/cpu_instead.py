@@ -12,9 +12,7 @@ from typing import Any
 
 from preflight.scripts.points import Point
 from preflight.scripts.watch import Watch
-from preflight.users_code.asked_for_gpu import ends_but_for_cuda
 from preflight.users_code.facts import Lack
-from preflight.users_code.lacking import sees_gpu
 from preflight.values.own_files import passes_on
 from preflight.values.wire import to_brief
 
@@ -26,7 +24,11 @@ def wants_cpu(options: Mapping[str, Any]) -> bool:
     """Whether a script that asks for a GPU is to have the CPU: it is said so, or none is here."""
     if options["device"] == "cpu":
         return True
-    return bool(options["elsewhere"]) and not sees_gpu()
+    if not options["elsewhere"]:
+        return False
+    from preflight.users_code.lacking import sees_gpu
+
+    return not sees_gpu()
 
 
 def stand_in(watch: Watch, around: contextlib.ExitStack) -> None:
@@ -52,6 +54,8 @@ def stand_in(watch: Watch, around: contextlib.ExitStack) -> None:
 def _told_of_one(watch: Watch, ask: Callable[[], None]) -> Iterator[None]:
     """Have a line of the script that ends it without a GPU told that there is one; no other."""
     import torch
+
+    from preflight.users_code.asked_for_gpu import ends_but_for_cuda
 
     def telling(original: Callable[..., int]) -> Callable[..., int]:
         @functools.wraps(original)

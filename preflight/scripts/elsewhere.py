@@ -30,6 +30,8 @@ _OFFLINE = {
 # What names the folder of such a record: each has one of its own.
 _FOLDERS = {
     "WANDB_DIR": "",
+    "WANDB_CACHE_DIR": "wandb-cache",  # and what it says of itself
+    "WANDB_DATA_DIR": "wandb-data",
     "SWANLAB_LOG_DIR": "swanlab",
     "COMET_OFFLINE_DIRECTORY": "comet",
     "__AIM_REPO_NAME__": "aim",

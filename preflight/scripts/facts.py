@@ -12,6 +12,9 @@ from preflight.values.names import counted, first_of, shown
 SETUP, TRAINING, EVALUATION = "setup", "training", "evaluation"
 """What a script was at."""
 
+LEFT = "left in eval"
+"""Of a model that was trained on as an evaluation had left it."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Met:
@@ -19,7 +22,8 @@ class Met:
 
     what: str
     """`loader`, `evaluation`, `loss` (of an evaluation), `step`, `copy`, `save`, `wrap`, `runs out`
-    (a schedule of `name` steps, moved `count` times in whole epochs), …"""
+    (a schedule of `name` steps, moved `count` times in whole epochs), `left in eval` (of a model
+    that was trained on for `count` steps, what of it evaluates by `name`), …"""
 
     at: Frame | None = None
     """The script's own innermost line that did it; None: no line of its own."""
@@ -159,10 +163,10 @@ def in_words(found: Sequence[Rehearsal]) -> str | None:
 
 
 def _one(seen: Rehearsal) -> str:
-    loaders = sum(one.what == "loader" for one in seen.met)
+    loops = sum(one.what == "loader" for one in seen.met)
     nouns = (("evaluation", "evaluation"), ("save", "save"))
     counts = [counted(seen.times(what), noun) for what, noun in nouns if seen.times(what)]
-    said = [f"{counted(seen.batches, 'batch', 'batches')} of {counted(loaders, 'loader')}", *counts]
+    said = [f"{counted(seen.batches, 'batch', 'batches')} in {counted(loops, 'loop')}", *counts]
     line = f"run for {seen.seconds:.0f} s: {', '.join(said)}"
     for what, words in (("group", "process group:"), ("wrap", "wrapped:")):
         kinds = list(dict.fromkeys(one.name for one in seen.met if one.what == what))

@@ -7,10 +7,7 @@ import traceback
 from collections.abc import Callable
 from typing import Any
 
-from preflight.batches.tracebacks import Printed, in_worker, our_failure
-from preflight.findings import our_failures
 from preflight.scripts.watch import Watch
-from preflight.users_code.frames import text_of
 from preflight.values.own_files import is_ours, passes_on
 
 
@@ -42,12 +39,17 @@ def has_failed(error: BaseException, watch: Watch) -> bool:
 
 def _in_worker(error: BaseException) -> BaseException | None:
     """Give the failure of ours in a worker that torch has raised again here."""
+    from preflight.batches.tracebacks import Printed, in_worker, our_failure
+    from preflight.users_code.frames import text_of
+
     said, calls = in_worker(error)
     return our_failure(Printed("", said, calls), text_of(error)) if calls else None
 
 
 def tell_failure(error: BaseException, watch: Watch) -> None:
     """Tell of a failure of ours, with the traceback."""
+    from preflight.findings import our_failures
+
     watch.shows_us = True
     trace = getattr(error, "trace", None) or "".join(traceback.format_exception(error))
     watch.write({"crashed": our_failures.in_words(error), "trace": trace})

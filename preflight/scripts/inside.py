@@ -23,9 +23,7 @@ from preflight.scripts.surroundings.standard_input import keep_what_is_read
 from preflight.scripts.thread_stacks import write_when_asked
 from preflight.scripts.watch import Stopped, Watch
 from preflight.scripts.without_our_lines import leave_us_out
-from preflight.secrets.exception_text import hidden_of
 from preflight.users_code.facts import ASKED_FOR, Lack
-from preflight.users_code.frames import hidden_lines, said_by
 from preflight.values.own_files import passes_on
 from preflight.values.wire import to_brief
 
@@ -211,6 +209,8 @@ def _raised_at_end(error: BaseException, watch: Watch) -> Ended:
 def raised(error: BaseException, watch: Watch, *, thread: str = "") -> Raised:
     """Say as facts what nothing in the script has caught."""
     from preflight.batches.tracebacks import in_worker
+    from preflight.secrets.exception_text import hidden_of
+    from preflight.users_code.frames import hidden_lines, said_by
     from preflight.users_code.lacking import lacking
 
     if isinstance(error, NameTakenError):

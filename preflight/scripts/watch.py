@@ -8,17 +8,19 @@ import sys
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any
 
 from preflight.overlay.layer import Layer
 from preflight.scripts.facts import EVALUATION, SETUP, TRAINING, Met
+from preflight.scripts.met_so_far import CountedMet, MetSoFar
 from preflight.users_code.facts import Frame, Lack
 from preflight.users_code.own import OwnFiles
 from preflight.values.own_files import PACKAGE
+from preflight.values.process_id import this_process
 from preflight.values.wire import to_brief
 
 TOLD = "told.jsonl"
@@ -109,8 +111,8 @@ class Watch:
     _begun: Frame | None = None
     """The script's own line that has set it so, until an evaluation is told of."""
 
-    _met: dict[tuple[Any, ...], Met] = field(default_factory=dict)
-    _pid: int = field(default_factory=os.getpid)
+    _so_far: MetSoFar = field(default_factory=MetSoFar)
+    _pid: int = field(default_factory=this_process)
     _said: float = 0.0
     _lock: threading.RLock = field(default_factory=threading.RLock)
     _busy: threading.local = field(default_factory=threading.local)
@@ -125,6 +127,10 @@ class Watch:
         """Tell all that is told at the end of the script, once."""
         while self.on_stop:
             self.on_stop.pop(0)()
+        self._tell_counts()
+
+    def _tell_counts(self) -> None:
+        self._tell_each(self._so_far.untold())
         self.tell(steps=self.steps)
 
     # --- what is met
@@ -135,17 +141,13 @@ class Watch:
 
     def met(self, met: Met) -> None:
         """Tell of something that the script did; what one line does again is counted."""
-        at = met.at
-        key = (met.what, met.name, at and (at.file, at.line))
-        with self._lock:
-            known = self._met.get(key)
-            if known is not None:
-                met = replace(
-                    known, count=known.count + met.count, epochs=known.epochs + met.epochs
-                )
-            self._met[key] = met
-            place = list(self._met).index(key)
-        self.tell(met=place, facts=to_brief(met))
+        if not self._tell_each(self._so_far.add(met)):
+            self.sign()
+
+    def _tell_each(self, every: Sequence[CountedMet]) -> bool:
+        for one in every:
+            self.tell(met=one.place, facts=to_brief(one.met))
+        return bool(every)
 
     def gave(self, *facts: object, key: str = "") -> None:
         """Tell what was seen of an object; what comes later under the same key takes its place."""
@@ -172,7 +174,7 @@ class Watch:
     def sign(self) -> None:
         """Say that the script goes on, if nothing was said for a while."""
         if time.monotonic() - self._said > _SIGN:
-            self.tell(steps=self.steps)
+            self._tell_counts()
 
     def clock(self) -> float:
         """Give the seconds in which the script itself was at work."""
@@ -181,7 +183,7 @@ class Watch:
     @property
     def is_here(self) -> bool:
         """Whether this is the script's own process, and none that it has started."""
-        return os.getpid() == self._pid
+        return this_process() == self._pid
 
     # --- who did it
 

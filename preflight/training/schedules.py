@@ -78,6 +78,7 @@ _INTERVALS: Mapping[str, _Most] = {
     **dict.fromkeys(("checkpointepochs", "saveeverynepochs", "evaleverynepochs"), _one),
     **dict.fromkeys(("valepochs", "savefreq", "evalfreq", "valfreq"), _one),
 }
+_TOGETHER = ("eval_steps", "save_steps")
 _WARMS_UP = re.compile(r"warm_?up.*(steps|epochs|iters)$")
 _STARTS = ("startepoch", "startsteps", "startiter", "initialepoch", "initialstep")
 
@@ -100,7 +101,10 @@ def shorten_arguments(
         (_number(own) or 0 for name, own in arguments.items() if _plain(name) in _STARTS), default=0
     )
     changes: list[ShorterValue] = []
+    refused = _TOGETHER if _saves_between_evaluations(arguments) else ()
     for name, own in arguments.items():
+        if name in refused:
+            continue
         length, interval = lengths.get(_plain(name)), _INTERVALS.get(_plain(name))
         most = (start + length(limits)) if length else interval(limits) if interval else None
         changes += _less(name, own, most)
@@ -110,6 +114,14 @@ def shorten_arguments(
                 most = limits.epochs if "epoch" in name else limits.steps
                 changes += _less(name, own, max(1, most // 2))
     return changes
+
+
+def _saves_between_evaluations(arguments: Mapping[str, Any]) -> bool:
+    """Whether transformers refuses them, as it does where the best model may not be saved."""
+    evaluates, saves = (_number(arguments.get(name)) for name in _TOGETHER)
+    if not evaluates or not saves or not arguments.get("load_best_model_at_end"):
+        return False
+    return saves % evaluates > 0
 
 
 def _plain(name: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import statistics
 import sys
 import time
 import weakref
@@ -53,7 +52,8 @@ class StepNumbers:
     @property
     def seconds(self) -> float | None:
         """Seconds from step to step; the median, so that what lies between epochs is left out."""
-        return round(statistics.median_low(self._took), 6) if self._took else None
+        took = sorted(self._took)
+        return round(took[(len(took) - 1) // 2], 6) if took else None
 
     def gpu_bytes(self) -> int | None:
         """Give the most that was allocated on a GPU."""

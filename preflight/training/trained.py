@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from preflight.objects.facts import Definition
-from preflight.objects.where import kept_by_user
 from preflight.training.facts import UNOWNED, UNUSED, Idle
 from preflight.training.parameters import models
 from preflight.users_code.facts import Frame
@@ -59,12 +58,20 @@ class Trained:
         self._made: weakref.WeakKeyDictionary[Any, Frame | None] = weakref.WeakKeyDictionary()
         self._has_changed = False
         self._entries: dict[int, _Entry] = {}
+        self._open: dict[int, _Entry] = {}
+        """Those of which it is not known that they are trained, or where they are kept."""
+
         self._detached: Frame | None = None
 
     def given(self, optimizer: Any) -> None:
         """Note that an optimizer is given parameters."""
         self._made.setdefault(optimizer, self._place())
         self._has_changed = True
+
+    @property
+    def has_optimizer(self) -> bool:
+        """Whether an optimizer was given parameters."""
+        return bool(self._made)
 
     def owns(self, module: Any) -> bool:
         """Say whether an optimizer has parameters of a model."""
@@ -87,12 +94,14 @@ class Trained:
     def stepped(self, optimizer: Any) -> None:
         """Look again, after a step: a closure computes gradients within it."""
         self._note_gradients()
-        for one in self._entries.values():
+        for number, one in [*self._open.items()]:
             if one.holders:
                 self._settle(one)
             if not one.has_had and one.owner is not None and one.owner() is optimizer:
                 parameter = one.ref()
                 one.asked += parameter is not None and parameter.requires_grad
+            if one.has_had:
+                del self._open[number]
 
     def name(self, parameter: Any) -> str:
         """Name a parameter as its model does."""
@@ -149,13 +158,13 @@ class Trained:
             holders=holders,
             numbers=parameter.numel(),
         )
-        self._entries[id(parameter)] = entry
+        self._entries[id(parameter)] = self._open[id(parameter)] = entry
         return entry
 
     # --- gradients
 
     def _note_gradients(self) -> None:
-        for one in self._entries.values():
+        for one in self._open.values():
             if not one.has_had:
                 parameter = one.ref()
                 one.has_had = parameter is not None and parameter.grad is not None
@@ -163,6 +172,8 @@ class Trained:
     def _settle(self, one: _Entry) -> None:
         """Say which line of the script keeps it, if that may have to be told."""
         if not one.has_had or one.owner is None:
+            from preflight.objects.where import kept_by_user
+
             one.defined = kept_by_user(one.holders, self._root) or Definition()
         one.holders = ()
 

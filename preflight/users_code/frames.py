@@ -8,7 +8,6 @@ import traceback
 from collections.abc import Iterable
 from dataclasses import replace
 
-from preflight.secrets.exception_text import hidden_of
 from preflight.users_code.facts import Frame
 from preflight.values.names import name_of
 from preflight.values.own_files import PACKAGE
@@ -55,10 +54,14 @@ def said_by(error: BaseException) -> str:
         first = first.__cause__ or first
     if first is error or text_of(first) in said:
         return said
+    from preflight.secrets.exception_text import hidden_of
+
     return hidden_of(f"{said} (from {_said_by(first)})", error)
 
 
 def _said_by(error: BaseException) -> str:
+    from preflight.secrets.exception_text import hidden_of
+
     kind = type(error)
     home = "" if kind.__module__ in {"builtins", "__main__"} else f"{kind.__module__}."
     text = text_of(error.msg if isinstance(error, SyntaxError) else error, NO_TEXT)
@@ -83,6 +86,8 @@ def user_frames(trace: Iterable[traceback.FrameSummary], root: str) -> tuple[Fra
 
 def hidden_lines(frames: Iterable[Frame], error: BaseException) -> tuple[Frame, ...]:
     """Take out of lines what an exception says is secret: it may be written there."""
+    from preflight.secrets.exception_text import hidden_of
+
     frames = tuple(frames)
     # A stack that is too deep is a thousand times the same line.
     hidden = {text: hidden_of(text, error) for text in {one.text for one in frames}}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from preflight.facts import Ended, Frame, Raised, Rehearsal
+from preflight.facts import Ended, Frame, Met, Raised, Rehearsal
 from preflight.testing import ask
 
 LINE = Frame(file="train.py", line=20, function="evaluate", text='numbers["accuracy"]')
@@ -27,3 +27,13 @@ def test_it_is_told_at_its_own_line() -> None:
 def test_what_is_raised_elsewhere_is_told_by_another_check(while_at: str) -> None:
     assert ask("script-eval", rehearsal(while_at)) == []
     assert len(ask("script-stopped", rehearsal(while_at))) == 1
+
+
+def test_a_model_that_is_trained_on_as_it_was_left_is_a_warning() -> None:
+    met = Met(what="left in eval", at=LINE, name="1 Dropout of Net", count=3)
+    ended = Ended(how="returned", code=0)
+    seen = Rehearsal(name="train.py", file="train.py", ended=ended, met=(met,))
+    (finding,) = ask("script-eval", seen)
+
+    assert (str(finding.at), finding.severity.name) == ("train.py:20", "WARNING")
+    assert finding.message.endswith("for 3 steps of those seen: 1 Dropout of Net")

@@ -124,7 +124,7 @@ IN_SCRIPTS = (
 )
 # Among torch's own calls; the last of these fails when all of the script has ended.
 AMONG_TORCHS = (
-    "preflight.scripts.met.loaders:_Passes.begin",
+    "preflight.scripts.met.loops.passes:Passes.begin",
     "preflight.training.trained:Trained.look",
     "preflight.scripts.saving.log:Log.read_back",
 )

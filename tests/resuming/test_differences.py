@@ -305,3 +305,17 @@ def test_an_average_that_begins_behind_the_first_checkpoint_is_told(
     assert later_average(first) == told
     assert later_average(first[:1]) == ""
     assert later_average(()) == ""
+
+
+def test_saves_without_a_step_between_them_are_those_of_one_moment_until_one_is_made_again() -> (
+    None
+):
+    """As epochs make them that only add up gradients: the first is what a resume begins with."""
+    weights = save(2, TRAINED, path="best.pt", holds_state=False)
+    last = save(2, TRAINED, counts={"epoch": 0})
+    again = (weights, save(2, TRAINED, counts={"epoch": 1}))
+    named = save(2, TRAINED, path="epoch-1.pt", counts={"epoch": 1})
+
+    assert chosen((weights, last, *again)) == [weights, last]
+    assert chosen((last, named)) == [last]
+    assert chosen((last, weights)) == [last, weights]

@@ -296,6 +296,11 @@ FAULTS: Mapping[str, Fault] = {
         EVAL,
         (("Text(20)", "Text(20), compute_metrics=lambda seen: {'accuracy': seen.accuracy}"),),
     ),
+    "saves between evaluations, of which the best is kept": Fault(
+        TRAINER,
+        STOPPED,
+        (('*("--save_steps", "40",', '*("--load_best_model_at_end", "1", "--save_steps", "50",'),),
+    ),
     "samples without labels": Fault(TRAINER, STOPPED, ((', "labels": tokens.clone()}', "}"),)),
     "tokens that the model does not know": Fault(
         TRAINER, STOPPED, (("torch.randint(0, 50,", "torch.randint(50, 60,"),)

@@ -16,11 +16,12 @@ from tests.warming import copies
 BEGIN = """
 import json, os, sys, tempfile, time, traceback
 from preflight.scripts import inside
-from preflight.scripts.met import loaders as loaders_met, own_steps
+from preflight.scripts.met import own_steps
+from preflight.scripts.met.loops import passes
 from preflight.scripts.points import Points
 from preflight.scripts.watch import Stopped, Watch
 
-loaders_met._TO_THE_END = own_steps._WITHOUT = own_steps._OF_ONE_BATCH = 0.0
+passes._TO_THE_END = own_steps._WITHOUT = own_steps._OF_ONE_BATCH = 0.0
 
 
 def run(text, folder):

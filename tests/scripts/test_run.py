@@ -102,7 +102,7 @@ def test_no_process_is_left(healthy: subprocess.CompletedProcess[str]) -> None:
 def test_what_was_met_and_what_was_not_is_told(healthy: subprocess.CompletedProcess[str]) -> None:
     (named,) = Report.from_json(healthy.stdout).targets
 
-    assert "8 batches of 2 loaders, 2 evaluations" in named.text
+    assert "8 batches in 2 loops, 2 evaluations" in named.text
     assert "not rehearsed: no save seen" in named.text
 
 

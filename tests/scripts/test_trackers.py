@@ -118,7 +118,14 @@ def test_folders_of_records_are_ours_and_nothing_is_sent(
 
     lay_over_disk(watch, {})
 
-    folders = ("WANDB_DIR", "SWANLAB_LOG_DIR", "COMET_OFFLINE_DIRECTORY", "__AIM_REPO_NAME__")
+    folders = (
+        "WANDB_DIR",
+        "WANDB_CACHE_DIR",
+        "WANDB_DATA_DIR",
+        "SWANLAB_LOG_DIR",
+        "COMET_OFFLINE_DIRECTORY",
+        "__AIM_REPO_NAME__",
+    )
     assert all(Path(os.environ[one]).is_relative_to(tmp_path) for one in folders)
     assert (os.environ["SWANLAB_MODE"], os.environ["COMET_START_ONLINE"]) == ("offline", "false")
     record = os.environ["MLFLOW_TRACKING_URI"].removeprefix("file://")

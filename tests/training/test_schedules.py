@@ -45,6 +45,25 @@ def test_arguments_of_scripts_for_diffusers_are_shortened() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("saves", "best", "shorter"),
+    [
+        (80, True, {"eval_steps": 2, "save_steps": 2}),
+        (50, False, {"eval_steps": 2, "save_steps": 2}),
+        (50, True, {}),
+    ],
+)
+def test_what_transformers_refuses_is_left_for_it_to_refuse(
+    saves: int,
+    best: bool,  # noqa: FBT001
+    shorter: dict[str, int],
+) -> None:
+    """It holds them against each other when its arguments are made of what was read."""
+    given = {"eval_steps": 40, "save_steps": saves, "load_best_model_at_end": best}
+
+    assert of_arguments(**given) == shorter
+
+
 def test_what_is_short_already_stays() -> None:
     assert of_arguments(num_train_epochs=1, max_train_steps=3, save_steps=1, warmup_steps=500) == {}
 

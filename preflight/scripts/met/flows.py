@@ -39,6 +39,11 @@ class Counting:
         self._left = False
         """Whether what is left of its epoch is still to be drawn."""
 
+    @property
+    def is_counting(self) -> bool:
+        """Whether it counts."""
+        return self._fitted is not None
+
     def drawing(self) -> AbstractContextManager[None]:
         """Have what begins count while a batch is drawn, and what the script does between not."""
         return nullcontext() if self._fitted is None else self._fitted.drawing()

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from preflight.scripts.facts import Met
+from preflight.scripts.met.left_in_eval import left_of
 from preflight.scripts.met.steps import trained_of
 from preflight.scripts.points import Point
 from preflight.scripts.watch import Watch
@@ -21,6 +22,8 @@ def _train(original: Callable[..., Any], watch: Watch) -> Callable[..., Any]:
             if is_outermost and any(one.requires_grad for one in module.parameters()):
                 at = watch.place() if _is_own(watch) else None
                 owned = not mode and trained_of(watch).owns(module)
+                if owned:
+                    left_of(watch).evaluates(module, at, watch.steps)
                 watch.set_mode(module, evaluating=not mode, owned=owned, at=at)
             return original(module, mode)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from preflight.scripts.met.loops.leaving import Leaving
-from preflight.scripts.met.ranks_in_step import Together
+from preflight.scripts.met.loops.ranks_in_step import Together
 from preflight.scripts.watch import Watch
 
 # How long a script may take steps without a loader, to come to what stands behind its last one;

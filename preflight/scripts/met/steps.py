@@ -11,6 +11,7 @@ from typing import Any
 
 from preflight.scripts.facts import TRAINING, Met
 from preflight.scripts.failing import guarded
+from preflight.scripts.met.left_in_eval import left_of
 from preflight.scripts.met.own_steps import OwnSteps
 from preflight.scripts.met.seeking import seeking, slopes
 from preflight.scripts.points import Point
@@ -30,6 +31,7 @@ class MetSteps:
         self.trained = Trained(watch.root, watch.place)
         self.numbers = StepNumbers(watch.place, watch.clock)
         self.clearing = Clearing(watch.place)
+        self.left = left_of(watch)
         self._own = OwnSteps(watch)
         self._handles: list[Any] = []
         watch.on_stop.append(self.tell)
@@ -51,6 +53,7 @@ class MetSteps:
     def _before(self, optimizer: Any, _args: Any, _kwargs: Any) -> None:
         if self._watch.is_here:
             self.trained.look(optimizer)
+            self.left.stepped(optimizer)
 
     def _after(self, optimizer: Any, _args: Any, _kwargs: Any) -> None:
         if not self._watch.is_here:
@@ -135,8 +138,10 @@ def _backward(original: Callable[..., Any], watch: Watch) -> Callable[..., Any]:
     def backward(tensors: Any, *args: Any, **kwargs: Any) -> Any:
         if not watch.is_here:
             return original(tensors, *args, **kwargs)
-        _of(watch).clearing.backward()
-        numbers, sought = _of(watch).numbers, watch.options.get("seeking")
+        seen = _of(watch)
+        seen.left.backward()
+        seen.clearing.backward()
+        numbers, sought = seen.numbers, watch.options.get("seeking")
         with numbers.backward(tensors), slopes(watch, numbers) if sought else nullcontext():
             if sought and numbers.bad_loss is not None:
                 watch.stop("what was sought is found")

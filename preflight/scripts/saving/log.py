@@ -16,12 +16,17 @@ from typing import Any, NamedTuple
 
 from preflight.resuming.facts import SavedState
 from preflight.resuming.moments import SAVE, STEP, Average, Moment, Moved, Owner, ResumeWay, line_of
-from preflight.resuming.ways import AS_STARTED, may_go_on, way_written
 from preflight.scripts.facts import Met
 from preflight.scripts.failing import guarded
 from preflight.scripts.saving.averages import Averages
 from preflight.scripts.saving.loading import loaded
-from preflight.scripts.saving.weight_samples import is_sample, moves_nothing, sample_of, stands_at
+from preflight.scripts.saving.owners import owner_of
+from preflight.scripts.saving.weight_samples import (
+    is_sample,
+    mark_of,
+    moves_nothing,
+    stands_at,
+)
 from preflight.scripts.watch import Watch
 from preflight.users_code.facts import Frame
 from preflight.users_code.frames import said_by
@@ -54,7 +59,9 @@ class Log:
 
     def __init__(self, watch: Watch) -> None:
         self.watch = watch
-        self.batch: int | None = None
+        self.given: Any = None
+        """The last batch for training."""
+
         self.files: dict[str, File] = {}
         """By their whole path."""
 
@@ -97,7 +104,13 @@ class Log:
             self._keep_all()
             owners, seen = self._owners(), self._look()
             self._write(
-                Moment(what=STEP, steps=self._steps, batch=self.batch, owners=owners, averages=seen)
+                Moment(
+                    what=STEP,
+                    steps=self._steps,
+                    batch=mark_of(self.given),
+                    owners=owners,
+                    averages=seen,
+                )
             )
         elif self._steps == 1 or self._averages.is_open:
             self._look()
@@ -136,27 +149,8 @@ class Log:
 
     def _owners(self) -> tuple[Owner, ...]:
         made = ((ref(), at) for ref, at in self._optimizers)
-        return tuple(
-            Owner(
-                kind=type(one).__name__,
-                at=at,
-                rates=tuple(float(group.get("lr", 0.0)) for group in one.param_groups),
-                scheduled=max(self._counts_of(one), default=0),
-                has_state=any(map(bool, one.state.values())),
-                weights=sum(each.numel() for group in one.param_groups for each in group["params"]),
-                sample=sample_of(each for group in one.param_groups for each in group["params"]),
-            )
-            for one, at in made
-            if one is not None
-        )
-
-    def _counts_of(self, optimizer: Any) -> Iterator[int]:
-        """Give how often each schedule moved an optimizer, which accelerate may have wrapped."""
-        for ref in self._schedules:
-            schedule: Any = ref()
-            own = getattr(schedule, "optimizer", None)
-            if optimizer in (own, getattr(own, "optimizer", None)):
-                yield int(schedule.last_epoch)
+        schedules = [one for ref in self._schedules if (one := ref()) is not None]
+        return tuple(owner_of(one, at, schedules) for one, at in made if one is not None)
 
     @contextmanager
     def saving(self) -> Iterator[bool]:
@@ -179,7 +173,7 @@ class Log:
         moment = Moment(
             what=SAVE,
             steps=self._steps,
-            batch=self.batch,
+            batch=mark_of(self.given),
             owners=self._owners(),
             averages=self._look() if self._steps else (),
             path=own,
@@ -278,14 +272,15 @@ class Log:
         self._write(way)
 
     def _may_go_on(self) -> None:
-        """Note how a script goes on that declares no option: by one of its own, or by itself."""
+        """Note how a script goes on that declares no option: by what it reads, or by itself."""
+        from preflight.resuming.every_way import ways_read
+
         own = self.watch.own
         files = (getattr(one, "__file__", None) for one in list(sys.modules.values()))
         if self._first is None or self._has_way:
             return
         texts = ["".join(linecache.getlines(one)) for one in files if one and own.has(one)]
-        way = way_written(texts) or (AS_STARTED if may_go_on(texts) else None)
-        if way is not None:
+        for way in ways_read(texts, sys.argv[1:], (os.getcwd(), self.watch.folder)):
             self._write(way)
 
 

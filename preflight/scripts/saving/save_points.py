@@ -10,7 +10,6 @@ from typing import Any
 from preflight.scripts.points import Point
 from preflight.scripts.saving.arguments import POINTS as ARGUMENTS
 from preflight.scripts.saving.log import OF_LIGHTNING, File, log_of
-from preflight.scripts.saving.weight_samples import mark_of
 from preflight.scripts.watch import Watch
 
 
@@ -144,7 +143,7 @@ def _batch(original: Callable[[Any], Any], watch: Watch) -> Callable[[Any], Any]
     def give(batches: Any) -> Any:
         batch = original(batches)
         if watch.is_here and watch.while_at == "training":
-            log_of(watch).batch = mark_of(batch)
+            log_of(watch).given = batch
         return batch
 
     return give

@@ -1,0 +1,231 @@
+"""Finds how a script resumes that declares no option for it, in what its sources read."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from preflight.resuming.moments import ResumeWay
+from preflight.resuming.ways import names_resume
+
+# What is loaded by a name that says nothing of it: not `json.load`, `load_dataset`, `load_config`.
+_LOADS = re.compile(r"(?:^|_)(?:load|restore|resume)(?:_|$)", re.IGNORECASE)
+_OTHER_LOADS = re.compile(r"json|yaml|toml|pickle|np\.|data|conf|image|vocab|token", re.IGNORECASE)
+
+# The one word that begins all of `resume`, `resumed`, `resuming`.
+_WORD = re.compile(r"resum", re.IGNORECASE)
+
+# How a script takes `key=value` apart that it is given.
+_TAKES_APART = re.compile(r"from_cli|from_dotlist|(?:split|partition)\(\s*[\"']=[\"']")
+_READS = re.compile(r"\bargv\b|from_cli")
+_DASHED = re.compile(r"(?:startswith|removeprefix|strip)\(\s*[\"']--?[\w\"']")
+
+
+class _Read(NamedTuple):
+    """A value that a source asks for."""
+
+    node: ast.expr
+    name: str
+    """Of a variable or a key; of an argument, what it is called."""
+
+    place: int = 0
+    """Of an argument: its place behind the script's own name."""
+
+
+class _Source:
+    """One file of the script's own."""
+
+    def __init__(self, text: str) -> None:
+        self._nodes = list(ast.walk(ast.parse(text)))
+        self._around = {
+            id(inner): outer for outer in self._nodes for inner in ast.iter_child_nodes(outer)
+        }
+
+    def of(self, kind: type[ast.AST]) -> Iterator[ast.AST]:
+        """Give all nodes of a kind."""
+        return (one for one in self._nodes if isinstance(one, kind))
+
+    def variables(self) -> Iterator[_Read]:
+        """Give what is asked of the environment."""
+        for node in self._nodes:
+            match node:
+                case ast.Call(func=ast.Attribute(value=holder, attr="get"), args=[key, *_]):
+                    is_one = _names(holder, "environ")
+                case ast.Call(func=function, args=[key, *_]):
+                    is_one = _names(function, "getenv")
+                case ast.Subscript(value=holder, slice=key, ctx=ast.Load()):
+                    is_one = _names(holder, "environ")
+                case ast.Compare(left=key, ops=[ast.In()], comparators=[holder]):
+                    is_one = _names(holder, "environ")
+                case _:
+                    continue
+            if is_one and isinstance(key, ast.Constant) and isinstance(key.value, str):
+                yield _Read(node, key.value)
+
+    def arguments(self) -> Iterator[_Read]:
+        """Give what is read of the command line by its place."""
+        for node in self._nodes:
+            match node:
+                case ast.Subscript(value=holder, slice=ast.Constant(value=int(place))):
+                    if place > 0 and _names(holder, "argv"):
+                        yield _Read(node, self._called(node), place)
+
+    def keys(self) -> Iterator[_Read]:
+        """Give what is asked of a configuration by a key."""
+        for node in self._nodes:
+            match node:
+                case ast.Call(
+                    func=ast.Attribute(value=holder, attr="get"), args=[ast.Constant(value=key), *_]
+                ):
+                    pass
+                case ast.Subscript(value=holder, slice=ast.Constant(value=key)):
+                    pass
+                case ast.Attribute(value=holder, attr=key) if not self._is_called(node):
+                    pass
+                case ast.Compare(left=ast.Constant(value=key), comparators=[holder]):
+                    pass
+                case _:
+                    continue
+            if isinstance(key, str) and not _names(holder, "environ"):
+                yield _Read(node, ".".join((*_within(holder), key)))
+
+    def _is_called(self, node: ast.AST) -> bool:
+        return getattr(self._around.get(id(node)), "func", None) is node
+
+    def _called(self, node: ast.AST) -> str:
+        """Give the name to which a value is assigned, by which it is passed on, or none."""
+        one: ast.AST | None = node
+        while (one := self._around.get(id(one))) is not None:
+            match one:
+                case (
+                    ast.Assign(targets=[ast.Name(id=name)])
+                    | ast.NamedExpr(target=ast.Name(id=name))
+                ):
+                    return name
+                case ast.keyword(arg=str(name)):
+                    return name
+                case ast.stmt():
+                    return ""
+        return ""
+
+    def uses(self, read: _Read) -> Iterator[ast.AST]:
+        """Give where a value is used: what it was read as, and the name that it has."""
+        yield read.node
+        name = self._called(read.node)
+        yield from (one for one in self.of(ast.Name) if name and getattr(one, "id", "") == name)
+
+    def is_loaded(self, read: _Read) -> bool:
+        """Whether something is loaded by it."""
+        return any(self._loads(one) for one in self.uses(read))
+
+    def _loads(self, node: ast.AST) -> bool:
+        one: ast.AST | None = node
+        while one is not None and not isinstance(one, ast.stmt):
+            one = self._around.get(id(one))
+            if isinstance(one, ast.Call) and node is not one.func:
+                called = ast.unparse(one.func)
+                last = called.rpartition(".")[2]
+                if _LOADS.search(last) and not _OTHER_LOADS.search(called):
+                    return True
+        return False
+
+    def compared(self, read: _Read) -> str | None:
+        """Give the text that it is to be, where it is a switch: `1`, `true`, `resume`."""
+        for node in self.uses(read):
+            one: ast.AST | None = node
+            while one is not None and not isinstance(one, ast.stmt):
+                match one:
+                    case ast.Compare(ops=[ast.Eq() | ast.In()], comparators=[with_]):
+                        texts = [each.value for each in ast.walk(with_) if _is_text(each)]  # type: ignore[attr-defined]
+                        if texts:
+                            return str(texts[0])
+                    case ast.Call(func=ast.Name(id="int")):
+                        return "1"
+                one = self._around.get(id(one))
+        return None
+
+
+def _is_text(node: ast.AST) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str) and bool(node.value)
+
+
+def _names(node: ast.AST, name: str) -> bool:
+    return getattr(node, "attr", getattr(node, "id", None)) == name
+
+
+def _within(holder: ast.expr) -> tuple[str, ...]:
+    """Give the keys under which a key is looked for: of `cfg.trainer`, `trainer`."""
+    match holder:
+        case ast.Attribute(value=outer, attr=name) if not _names(outer, "self"):
+            return (*_within(outer), name)
+        case ast.Subscript(value=outer, slice=ast.Constant(value=str(name))):
+            return (*_within(outer), name)
+    return ()
+
+
+def ways_in(texts: Iterable[str], given: Sequence[str]) -> list[ResumeWay]:
+    """Give the ways that the script's own files read, the likeliest first; each is a guess."""
+    texts, sources = [*texts], []
+    for text in texts:
+        with contextlib.suppress(SyntaxError, ValueError):
+            sources.append(_Source(text))
+    found = [way for one in sources for way in _by_place(one, given)]
+    apart = [one for one in texts if _TAKES_APART.search(one) and _READS.search(one)]
+    if apart:
+        dashes = "--" if any(map(_DASHED.search, apart)) else ""
+        found += [way for one in sources for way in _by_key(one, given, dashes)]
+    found += [way for one in sources for way in _by_variable(one)]
+    return list(dict.fromkeys(found))
+
+
+def _by_place(source: _Source, given: Sequence[str]) -> Iterator[ResumeWay]:
+    for read in source.arguments():
+        word = source.compared(read)
+        if word is not None and not (_WORD.search(word) and not word.startswith("-")):
+            continue
+        if word is None and not (names_resume(read.name) or source.is_loaded(read)):
+            continue
+        if read.place <= len(given) and names_resume(read.name):
+            name = f"argument {read.place}"
+            yield ResumeWay(option=name, takes_path=True, is_given=True, is_guess=True)
+        elif read.place == len(given) + 1:
+            yield ResumeWay(
+                option=word or "",
+                takes_path=word is None,
+                is_guess=True,
+                says_so=word is not None or names_resume(read.name),
+            )
+
+
+def _by_key(source: _Source, given: Sequence[str], dashes: str) -> Iterator[ResumeWay]:
+    names = (_Read(one, one.id) for one in source.of(ast.Name) if isinstance(one, ast.Name))
+    for read in (*source.keys(), *names):
+        word = source.compared(read)
+        is_word = word is not None and bool(_WORD.search(word))
+        last = read.name.rpartition(".")[2]
+        if not is_word and (isinstance(read.node, ast.Name) or not names_resume(last)):
+            continue
+        option = f"{dashes}{read.name}="
+        yield ResumeWay(
+            option=option + (word or ""),
+            takes_path=word is None,
+            is_given=any(one.startswith(option) for one in given),
+            is_guess=True,
+        )
+
+
+def _by_variable(source: _Source) -> Iterator[ResumeWay]:
+    for read in source.variables():
+        if names_resume(read.name):
+            word = source.compared(read)
+            yield ResumeWay(
+                option=f"{read.name}={word or ''}",
+                takes_path=word is None,
+                is_given=bool(os.environ.get(read.name)),
+                is_guess=True,
+                is_variable=True,
+            )
