@@ -25,8 +25,8 @@ from preflight.kinds.asked import Asked, MistypedError
 from preflight.targets.targets import Host
 from preflight.values.listing import upward
 from preflight.values.names import name_of
-from preflight.values.processors import processors
 from preflight.values.small_files import read_small
+from preflight.values.this_process import processors
 from preflight.values.wire import from_wire
 
 # What most failures at start-up have to do with.

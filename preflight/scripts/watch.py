@@ -20,7 +20,7 @@ from preflight.scripts.met_so_far import CountedMet, MetSoFar
 from preflight.users_code.facts import Frame, Lack
 from preflight.users_code.own import OwnFiles
 from preflight.values.own_files import PACKAGE
-from preflight.values.process_id import this_process
+from preflight.values.this_process import this_process
 from preflight.values.wire import to_brief
 
 TOLD = "told.jsonl"

@@ -32,7 +32,7 @@ from preflight.settings.job import Job
 from preflight.settings.to_child import told_of
 from preflight.targets.facts import Absent
 from preflight.targets.targets import Missing
-from preflight.values.processors import processors
+from preflight.values.this_process import processors
 
 OUT_OF_TIME = "the budget of"
 """With what the reason begins for which nobody came to something in time."""

@@ -10,7 +10,7 @@ import pytest
 from preflight.scripts.facts import Met
 from preflight.scripts.met_so_far import MetSoFar
 from preflight.users_code.facts import Frame
-from preflight.values.process_id import this_process
+from preflight.values.this_process import this_process
 
 LOADER = Met(what="loader", at=Frame(file="train.py", line=3, function="main", text=""))
 SAVE = Met(what="save", name="last.pt")

@@ -11,7 +11,7 @@ import time
 from typing import NamedTuple
 
 from preflight.users_code.fresh.anew import Anew
-from preflight.values.processors import processors
+from preflight.values.this_process import processors
 
 # So long nothing is measured: most of the time, what is waited for comes sooner.
 _AT_ONCE = 1.0
