@@ -232,7 +232,8 @@ ELSEWHERE: Mapping[str, str] = {
         ("optimizer.zero_grad()", "loss.backward()"),
         "training/test_clearing.py:test_what_is_cleared_is_left_alone",
     ),
-    "model.train()": "scripts/test_left_in_eval.py:test_what_is_set_back_or_so_on_purpose_is_left_alone",
+    "model.train()": "scripts/test_left_in_eval.py:"
+    "test_what_is_set_back_or_so_on_purpose_is_left_alone",
     "share_memory_()": "epochs/test_epochs.py:test_neighbours_that_are_sound_are_left_alone",
     "copy.deepcopy({})": "checks/test_source_state_aliased.py:"
     "test_it_is_what_happens_and_the_fix_mends_it",
