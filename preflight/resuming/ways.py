@@ -130,6 +130,9 @@ class Start(NamedTuple):
     """That are added to its arguments."""
 
     environ: Mapping[str, str] = {}
+    launch: Mapping[str, str] = {}
+    """Variables by which its ranks find each other."""
+
     file: str = ""
     """A configuration of which a key is set."""
 

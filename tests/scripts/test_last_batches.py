@@ -27,6 +27,7 @@ for epoch in range(2):
         loss = (model(x) + kept).square().mean()
         loss.backward()
         optimizer.step()
+        optimizer.zero_grad()
     with torch.no_grad():
         print(epoch, [float(model(x).mean()) for (x,) in loader])
 """

@@ -28,6 +28,8 @@ from preflight.training.facts import Steps
 # So many folders above what was saved are tried in its place.
 _MOST_ABOVE = 2
 
+_BY_WORDS = "of several ranks, a variable or a configuration is not set for a resume"
+
 # So many guesses how it goes on are tried.
 _MOST_WAYS = 3
 
@@ -83,7 +85,8 @@ def _again(
         ranks.ended(whole=is_whole)
         heard = ranks.hear()
         if heard is not None:
-            resumed, _ = run_again(rehearsal, Start(heard.words, heard.environ), (), asked)
+            start = Start(heard.words, launch=heard.environ)
+            resumed, _ = run_again(rehearsal, start, (), asked)
             # What it waits for, or compares itself with, is rank 0's.
             yield replace(resumed, unasked="rank 0 hangs, too" if resumed.how == "stuck" else "")
         return
@@ -92,11 +95,13 @@ def _again(
     starts = [] if choice is None else choice.starts
     if ranks is not None and starts and not ranks.all_ended_whole():
         choice, starts = Choice("", [], "another rank has not come to its end"), []
+    if ranks is not None and starts and (starts[0].environ or starts[0].file):
+        choice, starts = Choice("", [], _BY_WORDS), []
     if starts:
         _go_back(asked, told.moments)
     if ranks is not None:
         again = ranks.say(starts[0].words if starts else None)
-        starts = [one._replace(environ=again.environ) for one in starts[:1] if again is not None]
+        starts = [one._replace(launch=again.environ) for one in starts[:1] if again is not None]
     if starts:
         yield _gone_on(rehearsal, starts, told.moments, asked)
     elif choice is not None:
@@ -119,7 +124,7 @@ def _gone_on(
         return replace(resumed, unasked=NO_OPTION)
     is_found = asked.options["resume_with"] is None
     if is_found and not has_loaded and _is_doubtful(resumed):
-        above = [] if start.environ else _above(start.words[-1], asked.root)
+        above = _above(start.words[-1], asked.root) if start.words and not start.launch else []
         resumed = _elsewise(resumed, rehearsal, start, above, moments, asked)
     if resumed.unasked.endswith(NO_STEP) and any(map(_is_length, rehearsal.shortened)):
         resumed = _farther(resumed, rehearsal, start, moments, asked)

@@ -44,7 +44,7 @@ def run_again(
         "args": [*asked.wire["args"], *begin.words],
         "scratch": scratch,
         "stdin": kept_in(asked.wire["scratch"]),
-        "environ": begin.environ,
+        "environ": {**begin.environ, **begin.launch},
         "layer": asked.wire.get("layer") or asked.wire["scratch"],
     }
     added = _in_words(begin, asked.root)
