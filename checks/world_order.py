@@ -61,7 +61,6 @@ What to do
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from preflight.check import check
 from preflight.facts import OtherItems, RankOrder
@@ -70,93 +69,7 @@ from preflight.job import Job
 from preflight.values.names import counted, shown
 
 from ._evaluation import EVALUATES
-
-
-class _Cause(NamedTuple):
-    """How it is said what was otherwise in another process."""
-
-    why: str
-    fix: str
-    when: str = ""
-    severity: Severity | None = None
-
-
-_CAUSES = {
-    "rank": _Cause(
-        when="than the last rank has at the same places of its list",
-        why="Each rank makes a list of its own, and its sampler divides that among all ranks",
-        fix="Make one list on all ranks, shuffled with one seed; or, where each rank is to have a "
-        "list of its own, leave out the sampler that divides it.",
-    ),
-    "hash": _Cause(
-        when="with another PYTHONHASHSEED",
-        why="Python orders a set of strings anew in each process, and so hash() of one",
-        fix="Sort what comes out of a set, as in  sorted(set(names))  , before it is divided.",
-    ),
-    "random": _Cause(
-        when="with other random numbers",
-        why="Each process draws its own random numbers where nobody has seeded them",
-        fix="Draw with one seed for all ranks before it is divided, as in  "
-        "random.Random(0).shuffle(names)  or  random_split(…, "
-        "generator=torch.Generator().manual_seed(0))",
-    ),
-    "folder": _Cause(
-        when="where folders list their entries in another order",
-        why="os.listdir, os.scandir and glob give entries as the file system has them, and each "
-        "node, each copy of the data may have them in another order",
-        fix="Sort what a folder lists, as in  sorted(os.listdir(folder))  , before it is divided.",
-        severity=Severity.WARNING,
-    ),
-}
-
-_NOBODYS = {
-    "several": _Cause(
-        why="Each rank takes a part, and these overlap: an epoch holds those samples several times "
-        "as often as others.",
-        fix="Divide so that each sample is of one rank, as in  names[rank::world_size]",
-        severity=Severity.WARNING,
-    ),
-    "twice": _Cause(
-        why="Where each rank has a part, and that is divided once more, most of it is of no rank.",
-        fix="Divide once: by split_dataset_by_node, by a DistributedSampler, by a slice, or by "
-        "accelerate's prepare, which divides whatever it is given.",
-    ),
-    "alike": _Cause(
-        why="Several ranks have the same part, and nobody has the others.",
-        fix="Divide by the rank among all (RANK), and not by LOCAL_RANK, which is the same on each "
-        "node.",
-    ),
-    "apart": _Cause(
-        why="Each rank has another part, and these are not the whole.",
-        fix="Divide one list, which is in the same order on all ranks, so that the parts of all "
-        "together are the whole, as in  names[rank::world_size]",
-    ),
-    "same": _Cause(
-        why="All ranks have the same part, and nobody has the others.",
-        fix="Divide by the rank of the process, as torch.distributed.get_rank() tells it, and not "
-        "by a number, an argument or a variable that is the same on all.",
-        severity=Severity.WARNING,
-    ),
-    "replicas": _Cause(
-        why="Its sampler divides among ranks that the job does not have.",
-        fix="Leave out num_replicas and rank, which DistributedSampler then takes from the job.",
-        severity=Severity.WARNING,
-    ),
-    "beyond": _Cause(
-        why="It divides among more ranks than the job has.",
-        fix="Divide by the number of ranks that the job has (WORLD_SIZE), and not by one that is "
-        "written down.",
-        severity=Severity.WARNING,
-    ),
-    "few": _Cause(
-        why="What does not fill a batch on every rank is left out, maybe of each bucket; or what "
-        "is left over where a number of shards is divided; or a part is divided once more.",
-        fix="Have the parts of all ranks together be the whole: fill up, or take smaller batches "
-        "or fewer buckets.",
-        severity=Severity.WARNING,
-    ),
-}
-
+from ._order_causes import CAUSES, NOBODYS
 
 _MUCH = 0.4
 """Part of the samples that are of no rank which is no remainder of even batches."""
@@ -180,7 +93,7 @@ _MADE_UP = "samples that are made of random numbers, as to try a job, may differ
 def world_order(facts: RankOrder, _job: Job) -> Iterator[Finding]:
     """Say what a rank has otherwise in another process, and what makes it so."""
     for one in facts.found:
-        if one.cause in _NOBODYS:
+        if one.cause in NOBODYS:
             yield _nobodys(facts, one)
         elif one.cause == "shared":
             yield _shared(facts, one)
@@ -193,7 +106,7 @@ def world_order(facts: RankOrder, _job: Job) -> Iterator[Finding]:
 
 
 def _others(facts: RankOrder, one: OtherItems) -> Finding:
-    cause = _CAUSES[one.cause]
+    cause = CAUSES[one.cause]
     if one.is_made_up:
         cause = cause._replace(severity=Severity.WARNING, fix=f"{cause.fix}  ; {_MADE_UP}")
     example = f": {shown(one.now)} in place of {shown(one.before)}" if one.before else ""
@@ -211,9 +124,9 @@ def _others(facts: RankOrder, one: OtherItems) -> Finding:
 
 
 def _nobodys(facts: RankOrder, one: OtherItems) -> Finding:
-    cause = _NOBODYS[one.cause]
+    cause = NOBODYS[one.cause]
     if one.others < _MUCH * one.of:
-        cause = _NOBODYS["few"] if one.cause in _FEW else cause._replace(severity=Severity.WARNING)
+        cause = NOBODYS["few"] if one.cause in _FEW else cause._replace(severity=Severity.WARNING)
     if one.others <= _LITTLE * one.of and one.cause != "several":
         cause = cause._replace(severity=Severity.NOTE)
     example = f": {shown(one.before)}, for example" if one.before else ""
@@ -298,7 +211,7 @@ def _drawn(facts: RankOrder, one: OtherItems) -> Finding:
 
 def _reordered(facts: RankOrder, one: OtherItems) -> Finding:
     return world_order.found(
-        f"gives rank 0 the same samples in another order {_CAUSES[one.cause].when}",
+        f"gives rank 0 the same samples in another order {CAUSES[one.cause].when}",
         at=facts.defined.at(facts.name),
         about=f"{one.cause} order",
         severity=Severity.NOTE,

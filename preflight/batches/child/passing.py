@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from preflight.batches.child import repeated_draws
+from preflight.batches.child.about_loader import about_loader
 from preflight.batches.child.between_workers import (
     Noted,
     compare,
@@ -24,10 +25,9 @@ from preflight.epochs.archives_read import archives_read, by_index, noting
 from preflight.epochs.dropped import dropped
 from preflight.epochs.facts import Dropped
 from preflight.flow.fitted import Fitted, fit
-from preflight.loaders.epoch import batch_size_of, gives_none, length_of, never_asked_for
-from preflight.loaders.sent import resamples
+from preflight.loaders.epoch import gives_none, length_of, never_asked_for
 from preflight.loaders.wrappers import as_it_comes, real_loader
-from preflight.objects.attributes import classes, own_attributes
+from preflight.objects.attributes import own_attributes
 from preflight.objects.where import defined
 from preflight.values.own_files import is_our_line, theirs
 from preflight.values.wire import to_wire
@@ -113,7 +113,7 @@ def run(
     What its stages count is that of the first. `made` is what was read of archives while it was
     made.
     """
-    about = _about(loader)
+    about = about_loader(loader)
     size = None if as_it_comes(loader) is None else about["batch_size"]
     bounds = Bounds(seconds, about["length"], workers, size)
     begun = time.monotonic()
@@ -184,43 +184,6 @@ def _of_stream(
         left = until - time.monotonic()
         how = {"is_divided": among is None}
         tell(drawn=of_stream(loader, (given, again), noted, (left, root), **how))
-
-
-def _about(loader: Any) -> dict[str, Any]:
-    real = real_loader(loader)
-    own = own_attributes(real)
-    iterable = classes("torch.utils.data", "IterableDataset")
-    resumes = _resumes(loader, real)
-    return {
-        "length": length_of(loader),
-        "is_iterable": isinstance(own.get("dataset"), iterable),
-        "resampled": resamples(own),
-        "persistent": own.get("persistent_workers") is True,
-        "batch_size": batch_size_of(own),
-        "takes": None if as_it_comes(loader) is None or resumes else _takes(own),
-        "resumes": resumes,
-    }
-
-
-def _resumes(loader: object, real: object) -> bool:
-    """Whether an epoch begins where another run has left it: torchdata's and accelerate's can."""
-    skips = own_attributes(loader).get("skip_batches")
-    state = own_attributes(real).get("next_iter_state")
-    return state is not None or (isinstance(skips, int) and skips > 0)
-
-
-def _takes(own: Any) -> int | None:
-    """Say how many samples an epoch has, where torch's own samplers take each once."""
-    sampler, batches = own.get("sampler"), own.get("batch_sampler")
-    if type(sampler) not in (
-        *classes("torch.utils.data", "SequentialSampler"),
-        *classes("torch.utils.data", "RandomSampler"),
-    ) or type(batches) not in classes("torch.utils.data", "BatchSampler"):
-        return None
-    if getattr(sampler, "replacement", False):
-        return None
-    taken = min(len(sampler), len(own["dataset"]))
-    return taken - taken % batches.batch_size if batches.drop_last else taken
 
 
 def _lacking(loader: Any, first: Epoch, about: Mapping[str, Any], root: str) -> dict[str, Any]:
