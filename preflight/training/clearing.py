@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from preflight.training.facts import Uncleared
+from preflight.training.step_numbers import is_captured
 from preflight.users_code.facts import Frame
 
 _TRIES = 4
@@ -50,7 +51,7 @@ class Clearing:
 
     def backward(self) -> None:
         """Look before gradients are computed."""
-        for key, one in list(self._waiting.items()):
+        for key, one in list(self._waiting.items()) if not is_captured() else ():
             parameter = None if one.probe is None else one.probe()
             if parameter is not None and not _has_values(parameter.grad):
                 self._release(one)
@@ -61,7 +62,7 @@ class Clearing:
 
     def stepped(self, optimizer: Any) -> None:
         """Count a step whose gradients were added to those of the step before."""
-        if optimizer in self._known:
+        if optimizer in self._known or is_captured():
             return
         one = self._waiting.get(id(optimizer))
         if one is None or one.ref() is not optimizer:

@@ -122,7 +122,7 @@ class StepNumbers:
         # At the first, second, fourth, eighth step: to read all weights takes part of a step, and
         # between two looks the loss tells.
         is_due = taken <= _LOOKED_AT and taken & (taken - 1) == 0
-        if self.bad_weights is None and is_due and not _is_captured():
+        if self.bad_weights is None and is_due and not is_captured():
             own = [
                 one
                 for group in optimizer.param_groups
@@ -150,7 +150,7 @@ def _values(tensors: list[Any]) -> list[float]:
     ]
 
 
-def _is_captured() -> bool:
+def is_captured() -> bool:
     """Whether a CUDA graph is being recorded, in which no value can be asked for."""
     torch: Any = sys.modules["torch"]
     return bool(torch.cuda.is_initialized() and torch.cuda.is_current_stream_capturing())

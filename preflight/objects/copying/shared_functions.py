@@ -148,8 +148,8 @@ def _uses(thing: Any, way: _Steps, known: Mapping[int, str]) -> str | None:
 def _is_called(holders: _Steps) -> bool:
     """Whether the module that keeps a function asks for it where it is called itself."""
     module, name = next((one for one in holders if is_module(one[0])), (None, ""))
-    if module is None or name == "forward" or "_hooks" in name:
-        return True
+    if module is None or name in ("forward", "_forward_hooks", "_forward_pre_hooks"):
+        return True  # a copy that follows weights computes no gradients, so calls no other hooks
     todo, read = ["forward"], set[str]()
     while todo:
         method = of_class(module, todo.pop())

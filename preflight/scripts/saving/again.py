@@ -28,8 +28,6 @@ from preflight.training.facts import Steps
 # So many folders above what was saved are tried in its place.
 _MOST_ABOVE = 2
 
-_BY_WORDS = "of several ranks, a variable or a configuration is not set for a resume"
-
 # So many guesses how it goes on are tried.
 _MOST_WAYS = 3
 
@@ -95,8 +93,6 @@ def _again(
     starts = [] if choice is None else choice.starts
     if ranks is not None and starts and not ranks.all_ended_whole():
         choice, starts = Choice("", [], "another rank has not come to its end"), []
-    if ranks is not None and starts and (starts[0].environ or starts[0].file):
-        choice, starts = Choice("", [], _BY_WORDS), []
     if starts:
         _go_back(asked, told.moments)
     if ranks is not None:

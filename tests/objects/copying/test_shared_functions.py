@@ -202,6 +202,14 @@ def test_what_no_method_asks_for_is_not_called() -> None:
     assert not one.is_called
 
 
+def test_a_hook_of_gradients_is_not_called_where_a_copy_is_evaluated() -> None:
+    net = Net()
+    net.layer.register_full_backward_hook(lambda _module, _x, _y: net.layer.weight.norm())
+    (one,) = try_copy(net).shared
+
+    assert not one.is_called
+
+
 def test_it_is_told_beside_what_cannot_be_copied() -> None:
     net = Keeps(lambda net: torch.no_grad()(net.twice))
     net.rows = (one for one in [1])  # type: ignore[assignment]
