@@ -6,7 +6,8 @@ What it finds
     `torch.no_grad()(self.fn)`, a hook that calls a layer from outside its arguments, a weak
     reference through which `forward` goes. The copy is really made, but for its memory; what its
     functions use is read from their code, and nothing of it is called. Bound methods, partials,
-    `torch.compile(model)`, and functions that only note something are left alone.
+    `torch.compile(model)`, and functions that only note something are left alone. What no call of
+    the copy comes to by name, such as a hook of gradients, is a warning.
 
 Why it matters
     `copy.deepcopy` hands a function on as it is, with all that it was made with. The copy then

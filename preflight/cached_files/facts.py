@@ -38,6 +38,11 @@ class CacheFacts:
     """What of it was not looked at, with its sizes: too much of it, or packed in an unknown way."""
 
 
+MOST_SETS = 70
+"""Different sets of names of arrays that are told apart, by a letter for each; of more, nothing is
+usual."""
+
+
 class CachePiece(NamedTuple):
     """What was seen of several cached files of one folder, in their order."""
 

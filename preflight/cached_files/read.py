@@ -17,7 +17,15 @@ from dataclasses import dataclass, field
 from preflight.cached_files.cache_listing import suffix_of
 from preflight.cached_files.dcp_part import look_at_part
 from preflight.cached_files.dcp_plan import is_plan, look_at_plan
-from preflight.cached_files.facts import BROKEN, LETTERS, ODD, TYPED, CacheFacts, CachePiece
+from preflight.cached_files.facts import (
+    BROKEN,
+    LETTERS,
+    MOST_SETS,
+    ODD,
+    TYPED,
+    CacheFacts,
+    CachePiece,
+)
 from preflight.file_access.facts import Damage
 from preflight.file_access.large import WINDOW, Large
 from preflight.file_access.lfs import refined
@@ -38,9 +46,6 @@ _FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 # Windows tells less of an open file than of one by its name.
 _SAME = os.name == "posix"
-
-# Sets of names of arrays that are told apart.
-_MOST_SETS = 70
 
 # Seconds after which what was seen is told, where files are large or far away.
 _SOON = 0.02
@@ -74,7 +79,7 @@ class _Seen:
 
     def note(self, letter: str, mark: Mark, arrays: tuple[str, ...] = ()) -> None:
         self.letters.append(letter)
-        if arrays and len(self.sets) < _MOST_SETS:
+        if arrays and len(self.sets) < MOST_SETS:
             self.sets.setdefault(arrays, chr(ord("0") + len(self.sets)))
         self.arrays.append(self.sets.get(arrays, "."))
         try:

@@ -9,16 +9,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from preflight.cached_files.facts import CachePiece
+from preflight.cached_files.facts import MOST_SETS, CachePiece
 from preflight.file_access.facts import Damage
 from preflight.tensors.facts import Content
 from preflight.tensors.neighbours import contents_of
 from preflight.values.names import counted, shown
 
 _UNKNOWN, _FIRST = ord("."), ord("0")
-
-# Different sets of names that are told apart; of more, nothing is usual.
-_MOST = 70
 
 
 @dataclass(slots=True)
@@ -61,7 +58,7 @@ class ArrayNames:
 
     def lacking(self, names: Sequence[str]) -> dict[int, Damage]:
         """Give the places of archives that lack an array which those beside them have."""
-        if len(self.sets) < 2 or len(self.sets) >= _MOST:
+        if len(self.sets) < 2 or len(self.sets) >= MOST_SETS:
             return {}
         places = {names[at]: at for at, one in enumerate(self.letters) if one != _UNKNOWN}
         held = (
@@ -81,7 +78,7 @@ class ArrayNames:
 
     def _letter(self, names: tuple[str, ...]) -> int:
         if names not in self.sets:
-            if len(self.sets) >= _MOST:
+            if len(self.sets) >= MOST_SETS:
                 return _UNKNOWN
             self.sets.append(names)
         return _FIRST + self.sets.index(names)

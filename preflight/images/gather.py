@@ -282,7 +282,8 @@ class Folders(Gather):
     def hear(self, target: Target, facts: object) -> None:
         """Take in what sources do with the names of files."""
         for one in getattr(facts, "uses", ()) if isinstance(target, Source) else ():
-            self._uses.setdefault(one.how, line := f"{one.at.file}:{one.at.line}")
+            line = f"{one.at.file}:{one.at.line}"
+            self._uses.setdefault(one.how, line)
             self._needed.hear(one, line)
 
     def finish(self) -> Iterator[Look]:
