@@ -89,6 +89,9 @@ def add(connection: sqlite3.Connection, rows: Rows, version: str, trusted: float
         (place, name, mark, *seen, _checksum(seen.facts), version)
         for (place, name), (mark, seen) in rows.items()
     )
+    # A disk that is slow to sync would keep other runs waiting. What a power cut then damages is
+    # set aside, and read again.
+    connection.execute("PRAGMA synchronous = OFF")
     connection.execute("BEGIN IMMEDIATE")
     connection.execute(_TABLE)
     connection.executemany(_WRITE, written)

@@ -37,8 +37,8 @@ FILE = "ledger.sqlite"
 T = TypeVar("T")
 W = TypeVar("W")
 
-# Seconds that another run is waited for; it writes for some milliseconds.
-_PATIENCE = 2.0
+# Seconds that another run is waited for; it writes for some milliseconds, on a busy disk for longer.
+_PATIENCE = 5.0
 
 # Seconds of work that a run which is killed may lose.
 _OFTEN = 2.0
