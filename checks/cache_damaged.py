@@ -3,9 +3,9 @@
 What it finds
     A cached tensor file (.pt, .pth, .npz, .npy, .safetensors, and .bin or .ckpt of torch) that is
     empty, cut short, something else than its name says (also a pointer that Git LFS has not
-    fetched), put together from two, or closed in the middle of an array; an .npz without an array
-    that nearly all files beside it hold, where these are five or more (a warning of masks and the
-    like); and every record whose bytes no longer agree with their checksum. Files that carry no
+    fetched), put together from two, or closed in the middle of an array; one without an array, a
+    tensor or a key of its dict that nearly all files beside it hold, where these are five or more
+    (a warning of masks and the like); and every record whose bytes no longer agree with their checksum. Files that carry no
     checksums are judged by their structure, .safetensors and .npy also by whole pages of zeros in
     the midst of a row. Parts of torch.distributed.checkpoint (.distcp) are looked at item by item;
     that one is not there, ends too early, or is of another save, is told of .metadata. With --depth
@@ -46,6 +46,7 @@ EARLIER = "Go on from a checkpoint that is whole, and move this one aside."
 RESAVE = "Save it again without _use_new_zipfile_serialization=False."
 REPLACE = "Move it aside, and make or download it again."
 
+_LACKS = "The code that reads it stops with a KeyError when it comes to this file."
 _NO_DIRECTORY = "PytorchStreamReader failed reading zip archive: failed finding central directory."
 
 # What the reader of a format says to a kind of damage; the format is the file's, or its name's.
@@ -69,6 +70,7 @@ _SAID = {
         "torch legacy",
         "untyped",
     ): "torch.load stops at it: UntypedStorage has no attribute 'dtype'.",
+    ("torch zip", "lacking"): _LACKS,
     ("torch legacy", "cut"): "torch.load stops at it: unexpected EOF, or an empty EOFError.",
     ("pickle", "cut"): "pickle.load stops at it: pickle data was truncated.",
     ("pickle", "absent"): "torch.distributed.checkpoint stops at it: No such file or directory.",
@@ -82,10 +84,11 @@ _SAID = {
         "npz",
         "bomb",
     ): "numpy.load reads the array alone; what unpacks the file whole makes all of it.",
-    ("npz", "lacking"): "The code that reads it stops with a KeyError when it comes to this file.",
+    ("npz", "lacking"): _LACKS,
     ("npz", "trailing"): "numpy.load stops at it: File is not a zip file.",
     ("npy", "cut"): "numpy.load stops at it: it is no whole array.",
     ("npy", "pages"): "numpy.load compares no checksums: it reads it without a word.",
+    ("safetensors", "lacking"): _LACKS,
     ("safetensors", "pages"): "safetensors has no checksums: it is loaded without a word.",
     ("gzip", "cut"): "Unpacking it stops: Compressed file ended before the end-of-stream marker.",
 }

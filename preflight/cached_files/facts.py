@@ -60,10 +60,10 @@ class CachePiece(NamedTuple):
     """Why each could not be read that is `BROKEN`, in their order."""
 
     arrays: str = ""
-    """A letter for each, from `0` on: which of `sets` an archive of numpy holds; `.` of others."""
+    """A letter for each, from `0` on: which of `sets` a file holds; `.` where that is not told."""
 
     sets: tuple[tuple[str, ...], ...] = ()
-    """Names of arrays."""
+    """Names of arrays or tensors."""
 
 
 # The formats in which a file may be whole.

@@ -1,11 +1,11 @@
-"""Which arrays each of many archives of numpy holds, and those of which one is lacking.
+"""Which arrays, tensors or keys each of many files holds, and those of which one is lacking.
 
-Names that many archives share are held once: by a letter for each archive.
+Names that many files share are held once: by a letter for each file.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,12 +15,13 @@ from preflight.tensors.facts import Content
 from preflight.tensors.neighbours import contents_of
 from preflight.values.names import counted, shown
 
+_NOUNS = {"npz": "array", "safetensors": "tensor"}
 _UNKNOWN, _FIRST = ord("."), ord("0")
 
 
 @dataclass(slots=True)
 class ArrayNames:
-    """The names of the arrays of each file, where it is an archive."""
+    """The names of the arrays of each file, where it has names for them."""
 
     letters: bytearray
     sets: list[tuple[str, ...]] = field(default_factory=list)
@@ -41,6 +42,14 @@ class ArrayNames:
         """Take it that a file was not looked at."""
         self.letters[place] = _UNKNOWN
 
+    def is_known(self, place: int) -> bool:
+        """Whether the names of a file are held against those of others."""
+        return self.letters[place] != _UNKNOWN
+
+    def places(self) -> Iterator[int]:
+        """Give the places of all of which this is so."""
+        return (at for at, one in enumerate(self.letters) if one != _UNKNOWN)
+
     def to_plain(self) -> dict[str, Any]:
         """Give all of it as JSON has it."""
         return {"letters": self.letters.decode(), "sets": self.sets}
@@ -57,10 +66,10 @@ class ArrayNames:
             self.letters[place] = letters[at]
 
     def lacking(self, names: Sequence[str]) -> dict[int, Damage]:
-        """Give the places of archives that lack an array which those beside them have."""
+        """Give the places of files that lack an array which those beside them have."""
         if len(self.sets) < 2 or len(self.sets) >= MOST_SETS:
             return {}
-        places = {names[at]: at for at, one in enumerate(self.letters) if one != _UNKNOWN}
+        places = {names[at]: at for at in self.places()}
         held = (
             Content(file=name, kind="dict", keys=self.sets[self.letters[at] - _FIRST])
             for name, at in places.items()
@@ -69,7 +78,7 @@ class ArrayNames:
         return {
             places[one.file]: Damage(
                 kind="lacking",
-                text=f"holds no array {shown(one.path)}, which each of "
+                text=f"holds no {_noun(one.file)} {shown(one.path)}, which each of "
                 f"{counted(one.count, 'file')} beside it holds",
                 member=one.path,
             )
@@ -82,3 +91,7 @@ class ArrayNames:
                 return _UNKNOWN
             self.sets.append(names)
         return _FIRST + self.sets.index(names)
+
+
+def _noun(file: str) -> str:
+    return _NOUNS.get(file.rpartition(".")[2].lower(), "key")

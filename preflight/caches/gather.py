@@ -15,7 +15,7 @@ from preflight.caches.beside import UNKNOWN, compared, is_compared, is_for_torch
 from preflight.caches.cache_so_far import OFTEN, TIMES, Cache, same_as
 from preflight.caches.job_torch import torch_of
 from preflight.caches.kind import CACHE, SECONDS
-from preflight.caches.table import WHOLE
+from preflight.caches.table import WHOLE, CacheTable
 from preflight.findings.finding import Location
 from preflight.findings.looks import Failed, Left, Look, Looked
 from preflight.kinds.gather import Gather, Run, mend, unreadable
@@ -105,7 +105,7 @@ class Caches(Gather):
             for place, facts in table.odd.items():
                 placed = self._placed(one, place, replace(facts, file=self._name(one, place)))
                 table.odd[place] = placed
-                if is_compared(table.names[place]) and placed.damage is None:
+                if _is_compared(table, place) and placed.damage is None:
                     continue
                 yield Looked(facts=placed, target=one.target, read_at=row.seen.read_at)
 
@@ -153,7 +153,7 @@ class Caches(Gather):
         for place, letter in zip(places, piece.seen, strict=True):
             if letter == ODD:
                 look = self._odd(one, place, next(odd))
-                if not (is_compared(one.table.names[place]) and one.table.is_whole(place)):
+                if not (_is_compared(one.table, place) and one.table.is_whole(place)):
                     yield look
             elif letter == BROKEN:
                 error = next(broken)
@@ -194,7 +194,7 @@ class Caches(Gather):
             letter, name = chr(table.seen[place]), table.names[place]
             said = WHOLE.get(letter)
             is_strange = letter == UNKNOWN and is_for_torch(name)
-            if said is not None and not is_compared(name) and not is_strange:
+            if said is not None and not _is_compared(table, place) and not is_strange:
                 facts = self._plain(one, place, *said)
                 yield Looked(facts=facts, target=one.target, read_at=read_at)
 
@@ -218,7 +218,7 @@ class Caches(Gather):
                 noun="file",
                 target=one.target,
             )
-        for place in (*places, *misfits):
+        for place in dict.fromkeys((*places, *misfits, *one.table.arrays.places())):
             facts = one.table.odd.get(place)
             if facts is None:
                 facts = self._plain(one, place, *WHOLE[chr(one.table.seen[place])])
@@ -267,3 +267,8 @@ class Caches(Gather):
         one.kept = time.monotonic()
         one.wait = max(OFTEN, TIMES * (one.kept - begun))
         one.read = False
+
+
+def _is_compared(table: CacheTable, place: int) -> bool:
+    """Whether a file is held against those beside it, and told once all of them were seen."""
+    return is_compared(table.names[place]) or table.arrays.is_known(place)

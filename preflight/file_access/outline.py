@@ -6,7 +6,7 @@ import os
 from io import FileIO
 
 from preflight.file_access.opened import reading
-from preflight.formats.arrays.safetensors_usual import is_whole
+from preflight.formats.arrays.safetensors_usual import header_of, is_whole, names_of
 from preflight.formats.by_name import SAFETENSORS
 from preflight.formats.bytes.blocks import Hole, LongRead, Look, shorter
 from preflight.formats.stored import StoredFile, look
@@ -17,8 +17,8 @@ _NEAR = 4096
 
 def look_at_outline(descriptor: int, size: int, suffix: str) -> StoredFile:
     """Say what a file holds that was just opened, and what is wrong with it, as `look` does."""
-    if suffix == SAFETENSORS and is_whole(os.read(descriptor, _NEAR), size):
-        return StoredFile("safetensors")
+    if suffix == SAFETENSORS and is_whole(head := os.read(descriptor, _NEAR), size):
+        return StoredFile("safetensors", arrays=names_of(header_of(head)))
     return look(Outline(descriptor, size), size, suffix)
 
 

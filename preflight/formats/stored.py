@@ -72,7 +72,8 @@ class StoredFile(NamedTuple):
     """Bytes behind a numpy array that are no further one."""
 
     arrays: tuple[str, ...] = ()
-    """The names of the arrays of an archive of numpy, where there are a few."""
+    """The names of the arrays of an `.npz`, of the tensors of safetensors, or the keys of a dict
+    that torch saved, where they are few."""
 
 
 def look(read: Read, size: int, suffix: str) -> StoredFile:
@@ -102,7 +103,7 @@ def look_at_whole(
     if suffix in TORCH:
         whole = read_whole(content, crc32_for(len(content)), tell)
         if whole is not None:
-            return StoredFile("torch zip", verified=whole.verified, globals=whole.globals)
+            return StoredFile("torch zip", None, *whole[:2], arrays=whole.keys)
     return look(HeldBytes(content, tell), len(content), suffix)
 
 
@@ -145,7 +146,8 @@ def _look_at_zip(read: Read, size: int, head: bytes, suffix: str) -> StoredFile:
         if kind == "torch zip":
             if not torch_finds(parts, size):
                 raise goes_on(size, parts.end)
-            return StoredFile(kind, None, *torchfile.check_zip(read, parts))
+            whole = torchfile.check_zip(read, parts)
+            return StoredFile(kind, None, *whole[:3], arrays=whole.keys)
         refuse_unopened(read, parts, size)
         arrays = Arrays()
         contents = archive.read_records(read, parts, lambda _: False, arrays.look, may_lack=False)
@@ -248,8 +250,7 @@ def _check_npy(read: Read, size: int) -> StoredFile:
 
 
 def _check_safetensors(read: Read, size: int) -> StoredFile:
-    safetensors.check(read, size)
-    return StoredFile("safetensors")
+    return StoredFile("safetensors", arrays=safetensors.check(read, size))
 
 
 def _check_legacy(read: Read, size: int) -> StoredFile:

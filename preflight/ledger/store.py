@@ -37,7 +37,7 @@ FILE = "ledger.sqlite"
 T = TypeVar("T")
 W = TypeVar("W")
 
-# Seconds that another run is waited for; it writes for some milliseconds, on a busy disk for longer.
+# Seconds that another run is waited for: it writes for some milliseconds, on a busy disk for more.
 _PATIENCE = 5.0
 
 # Seconds of work that a run which is killed may lose.

@@ -13,7 +13,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple, TypeAlias
 
-from preflight.formats.arrays.npz import SIZE
+from preflight.formats.bytes.part_names import SIZE
 from preflight.tensors.facts import CacheContents, Content, OddContent
 from preflight.tensors.odd import (
     FEWEST,

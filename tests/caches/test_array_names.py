@@ -1,13 +1,17 @@
-"""Archives of numpy are held against those beside them, by the names of their arrays."""
+"""Cached files are held against those beside them, by the names of their arrays or keys."""
 
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+import torch
+from safetensors.torch import save
 
 import preflight
 from preflight.finding import Severity
@@ -98,3 +102,74 @@ def test_sizes_in_names_differ_from_file_to_file(tmp_path: Path, deep: bool) -> 
 
 def test_few_archives_say_nothing_of_each_other(tmp_path: Path) -> None:
     assert told(tmp_path, {"1.npz": BOTH, "2.npz": BOTH, "3.npz": archive("embeds")}) == []
+
+
+# --- what others write
+
+
+def tensors(*names: str) -> dict[str, torch.Tensor]:
+    return {one: torch.arange(6.0) for one in names}
+
+
+def saved(held: Any, **how: Any) -> bytes:
+    file = io.BytesIO()
+    torch.save(held, file, **how)
+    return file.getvalue()
+
+
+WRITERS: dict[str, tuple[str, Callable[..., bytes]]] = {
+    "safetensors": ("tensor", lambda *names: save(tensors(*names))),
+    "safetensors with notes": ("tensor", lambda *names: save(tensors(*names), {"made": "by x"})),
+    "pt": ("key", lambda *names: saved(tensors(*names))),
+    "pth of protocol 4": ("key", lambda *names: saved(tensors(*names), pickle_protocol=4)),
+    "pt beside other things": ("key", lambda *names: saved({"n": 1, 5: [{}], **tensors(*names)})),
+    "pt of one pair": ("key", lambda *names: saved({"embeds": 1, **dict.fromkeys(names, 2)})),
+}
+
+
+@pytest.mark.parametrize("depth", ["index", "bytes"])
+@pytest.mark.parametrize("writer", WRITERS)
+def test_what_a_file_of_another_format_lacks_is_told_at_any_depth_and_again(
+    tmp_path: Path, writer: str, depth: str
+) -> None:
+    noun, make = WRITERS[writer]
+    suffix = writer.split(" ", maxsplit=1)[0]
+    files = {f"{number:03}.{suffix}": make("embeds", "pooled") for number in range(9)}
+
+    found = told(tmp_path, {**files, f"009.{suffix}": make("embeds")}, depth=depth)
+
+    message = f"holds no {noun} pooled, which each of 9 files beside it holds"
+    assert found == [("cache-damaged", f"009.{suffix}", message, Severity.ERROR)]
+    assert told(tmp_path, {}, depth=depth) == found
+
+
+OTHERWISE: dict[str, Any] = {
+    "more": tensors("embeds", "pooled", "size"),
+    "a tensor": torch.arange(6.0),
+    "a list": [tensors("embeds")],
+    "a pair": (tensors("embeds"), 5),
+    "in order": OrderedDict(tensors("embeds")),
+    "no texts": {1: torch.arange(6.0)},
+    "many": tensors(*map(str, range(100))),
+}
+
+
+@pytest.mark.parametrize("name", OTHERWISE)
+def test_what_is_no_dict_that_lacks_something_is_left_alone(tmp_path: Path, name: str) -> None:
+    files = {f"{number:03}.pt": saved(tensors("embeds", "pooled")) for number in range(9)}
+
+    assert told(tmp_path, {**files, "009.pt": saved(OTHERWISE[name])}) == []
+
+
+def test_the_last_of_a_training_may_hold_less(tmp_path: Path) -> None:
+    """What goes on from is not needed in what is given away, which is named otherwise."""
+    files = {f"epoch_{number}.pt": saved(tensors("model", "optimizer")) for number in range(9)}
+
+    assert told(tmp_path, {**files, "final.pt": saved(tensors("model"))}) == []
+
+
+def test_long_dicts_are_not_compared(tmp_path: Path) -> None:
+    names = [*map(str, range(100))]
+    files = {f"{number:03}.pt": saved(dict.fromkeys(names, 1)) for number in range(9)}
+
+    assert told(tmp_path, {**files, "009.pt": saved(dict.fromkeys(names[1:], 1))}) == []

@@ -5,13 +5,12 @@ What a record holds is told by its first bytes, as numpy.load does, and not by i
 
 from __future__ import annotations
 
-import re
-
 from preflight.formats.arrays import npy
 from preflight.formats.bytes import causes
 from preflight.formats.bytes.blocks import Read
 from preflight.formats.bytes.damaged import DamagedError
 from preflight.formats.bytes.flaw import Flaw
+from preflight.formats.bytes.part_names import told_names
 from preflight.formats.torch.pickle_machine import MOST_DANGEROUS, Machine
 from preflight.formats.torch.pickles import MOST_OPERATIONS, walk
 from preflight.formats.zip.archive import DEFLATED
@@ -25,13 +24,6 @@ _FIRST = 256
 # Bytes behind an array, and times its own size, that nobody packs by mistake.
 _BOMB = 1 << 30
 _TIMES = 10
-
-
-# Arrays of an archive whose names are told; one of more is a list of things.
-_MOST_NAMES = 64
-
-SIZE = re.compile(r"\d+x\d+")
-"""A size in the name of an array."""
 
 
 class Arrays:
@@ -125,11 +117,5 @@ def _name(record: Record) -> str:
 
 
 def names_of(archive: ZipDirectory) -> tuple[str, ...]:
-    """Name its arrays in the order of their letters; none where there are many.
-
-    Sizes in a name (`latents_96x64`) are any: they differ from file to file.
-    """
-    names = {text_of(one.name).removesuffix(".npy") for one in archive.records[: _MOST_NAMES + 1]}
-    return (
-        tuple(sorted({SIZE.sub("#x#", one) for one in names})) if len(names) < _MOST_NAMES else ()
-    )
+    """Name its arrays, as `told_names` does."""
+    return told_names(text_of(one.name).removesuffix(".npy") for one in archive.records)

@@ -17,7 +17,7 @@ from preflight.formats.arrays.safetensors_header import (
     bad_tensor,
     read_header,
 )
-from preflight.formats.arrays.safetensors_usual import end_of_usual, floats_of
+from preflight.formats.arrays.safetensors_usual import end_of_usual, floats_of, names_of
 from preflight.formats.bytes import causes
 from preflight.formats.bytes.blocks import Block, Read, exactly
 from preflight.formats.bytes.damaged import DamagedError
@@ -33,8 +33,8 @@ def is_safetensors(head: bytes, size: int) -> bool:
     return head[8:10] in (b'{"', b"{}") and length <= min(MOST_HEADER, size - 8)
 
 
-def check(read: Read, size: int) -> None:
-    """Hold the header against the file.
+def check(read: Read, size: int) -> tuple[str, ...]:
+    """Hold the header against the file, and name its tensors, where they are few.
 
     Raises:
         DamagedError: `cut`, `trailing` or `structure`.
@@ -60,6 +60,7 @@ def check(read: Read, size: int) -> None:
         raise DamagedError("trailing", text + causes.of_rest(size - end), offset=end)
     floats = functools.partial(_floats, header if usual is not None else b"", begin)
     refuse_lost_pages(read, begin, size, floats)
+    return () if usual is None else names_of(bytes(header))
 
 
 def _floats(header: Block, begin: int) -> list[Laid]:

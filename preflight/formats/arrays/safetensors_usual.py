@@ -11,11 +11,15 @@ import math
 import re
 
 from preflight.formats.bytes.blocks import Block
+from preflight.formats.bytes.part_names import told_names
 
 # Bytes of a header that is read so, and of one that is remembered: the files of a cache mostly have
 # one of a few.
 _LONGEST = 1 << 20
 _SHORT = 2_048
+
+# Bytes of a header from which on it has more tensors than are named.
+_LONG = 1 << 14
 
 _NUMBER = rb"(?:0|[1-9]\d{0,18})"
 TENSOR = (
@@ -59,8 +63,13 @@ def is_whole(head: bytes, size: int) -> bool:
     begin = 8 + int.from_bytes(head[:8], "little")
     if begin > len(head):
         return False
-    end = end_of_usual(head[8:begin])
+    end = end_of_usual(header_of(head))
     return end is not None and begin + end == size
+
+
+def header_of(head: bytes) -> bytes:
+    """Give the header of a file that begins so, all of which is there."""
+    return head[8 : 8 + int.from_bytes(head[:8], "little")]
 
 
 def end_of_usual(header: Block) -> int | None:
@@ -103,6 +112,14 @@ def floats_of(header: bytes) -> list[tuple[bytes, int, int, int, tuple[int, ...]
         for name, kind, shape, start, stop in _TENSOR.findall(header)
         if kind in FLOATS and shape
     ]
+
+
+@functools.lru_cache(maxsize=512)
+def names_of(header: bytes) -> tuple[str, ...]:
+    """Name the tensors of a header that is as usual, as `told_names` does; of a long one, none."""
+    if len(header) > _LONG:
+        return ()
+    return told_names(found[1].decode() for found in _TENSOR.finditer(header))
 
 
 _known = functools.lru_cache(maxsize=512)(_end)

@@ -10,8 +10,16 @@ from typing import NamedTuple
 
 from preflight.formats.bytes.blocks import BLOCK, HeldBytes, Read, blocks, teller_of
 from preflight.formats.bytes.damaged import DamagedError
+from preflight.formats.bytes.part_names import told_names
 from preflight.formats.torch.laid_out import misfit
-from preflight.formats.torch.pickle_machine import LONGEST_TEXT, Machine, Rebuilt, Storage
+from preflight.formats.torch.pickle_machine import (
+    LONGEST_TEXT,
+    Machine,
+    MadeObject,
+    Rebuilt,
+    Storage,
+    Value,
+)
 from preflight.formats.torch.pickle_opcodes import OPCODES, STOP, Opcodes
 from preflight.values.byte_sizes import format_size
 
@@ -47,6 +55,9 @@ class WalkedPickle(NamedTuple):
 
     misfits: tuple[Rebuilt, ...] = ()
     """Tensors that torch cannot lay out in their storages."""
+
+    keys: tuple[str, ...] = ()
+    """Where it is a dict, its texts among the keys, as `told_names` has them."""
 
     def told_left(self, size: int) -> str | None:
         """Name it, with the size of its file, where it was not followed to its end."""
@@ -144,7 +155,15 @@ def walk(
                 storages, texts = tuple(machine.storages), tuple(machine.texts)
                 taken, misfits = tuple(machine.taken), tuple(filter(misfit, machine.tensors))
                 return WalkedPickle(
-                    where, storages, texts, named, count + 1, machine.framed, taken, misfits
+                    where,
+                    storages,
+                    texts,
+                    named,
+                    count + 1,
+                    machine.framed,
+                    taken,
+                    misfits,
+                    _keys(machine.stack[-1]),
                 )
             if not count % 1024:
                 tell()
@@ -157,6 +176,10 @@ def walk(
         text = f"holds a pickle that makes no sense at byte {at:,}"
         raise DamagedError("structure", text, offset=at) from None
     return WalkedPickle(None, globals=tuple(machine.globals), steps=most, framed=machine.framed)
+
+
+def _keys(root: Value) -> tuple[str, ...]:
+    return told_names(root.given) if isinstance(root, MadeObject) else ()
 
 
 def _step(tape: _Tape, machine: Machine, opcodes: Opcodes = OPCODES) -> bool:

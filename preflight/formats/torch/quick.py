@@ -25,7 +25,8 @@ class Whole(NamedTuple):
     """Whether every record has a checksum; each that there is agrees."""
 
     globals: tuple[str, ...]
-    """As `Walked` has them."""
+    keys: tuple[str, ...]
+    """Both as `WalkedPickle` has them."""
 
 
 # The zip64 end record, its locator and the end record, in this order, as torch ends each archive.
@@ -130,4 +131,4 @@ def _read_pickle(
         return None
     if walked.misfits:
         return None
-    return Whole(verified, refused_in(walked))
+    return Whole(verified, refused_in(walked), walked.keys)

@@ -41,11 +41,24 @@ def looks_like_torch(head: bytes) -> bool:
     return name.endswith(_TORCH_NAMES) or b"/data/" in name or b"/.data/" in name
 
 
-def check_zip(read: Read, parts: ZipDirectory) -> tuple[bool, tuple[str, ...], str | None]:
-    """Read every record, and hold the storages that the pickle names against them.
+class TorchArchive(NamedTuple):
+    """A whole archive of torch's."""
 
-    Gives whether there were checksums, all of which agreed; what torch.load refuses in the pickle;
-    and what was not read, as `told_unread` has it.
+    verified: bool
+    """Whether there were checksums, all of which agreed."""
+
+    globals: tuple[str, ...] = ()
+    """What torch.load refuses in its pickle."""
+
+    unread: str | None = None
+    """What was not read, as `told_unread` has it."""
+
+    keys: tuple[str, ...] = ()
+    """As `WalkedPickle` has them."""
+
+
+def check_zip(read: Read, parts: ZipDirectory) -> TorchArchive:
+    """Read every record, and hold the storages that the pickle names against them.
 
     Raises:
         DamagedError: `structure`, `checksum`, `storage` or `unfinished`.
@@ -57,7 +70,7 @@ def check_zip(read: Read, parts: ZipDirectory) -> tuple[bool, tuple[str, ...], s
     left = contents.unread
     if any(b"/code/" in one.name for one in parts.records):
         # TorchScript, whose reader is another
-        return contents.verified, (), archive.told_unread(parts, left)
+        return TorchArchive(contents.verified, (), archive.told_unread(parts, left))
     walked = WalkedPickle(end=None)
     for pickle in contents.kept.values():  # of one record at most: torch looks in one folder only
         walked = _walk_record(pickle, teller_of(read))
@@ -67,7 +80,8 @@ def check_zip(read: Read, parts: ZipDirectory) -> tuple[bool, tuple[str, ...], s
     if walked.end is None:
         pickles = (one for one in parts.records if one.name == root + _DATA_PICKLE)
         left = tuple(dict.fromkeys((*left, *pickles)))
-    return contents.verified, refused_in(walked), archive.told_unread(parts, left)
+    unread = archive.told_unread(parts, left)
+    return TorchArchive(contents.verified, refused_in(walked), unread, walked.keys)
 
 
 def _refuse_unopened(parts: ZipDirectory, root: bytes) -> None:

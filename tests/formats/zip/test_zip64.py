@@ -183,7 +183,7 @@ def test_several_records_of_more_than_4_gib_are_whole(checksum: bool) -> None:  
     assert {one.name: one.length for one in parts.records if b"data/" in one.name} == {
         b"x/data/" + key.encode(): size for key, size in LARGE.items()
     }
-    assert torchfile.check_zip(file, parts) == (checksum, (), None)
+    assert torchfile.check_zip(file, parts) == (checksum, (), None, ())
 
 
 def test_a_wrong_byte_in_a_large_record_is_found() -> None:
