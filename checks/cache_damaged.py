@@ -5,14 +5,14 @@ What it finds
     empty, cut short, something else than its name says (also a pointer that Git LFS has not
     fetched), put together from two, or closed in the middle of an array; one without an array, a
     tensor or a key of its dict that nearly all files beside it hold, where these are five or more
-    (a warning of masks and the like); and every record whose bytes no longer agree with their checksum. Files that carry no
-    checksums are judged by their structure, .safetensors and .npy also by whole pages of zeros in
-    the midst of a row. Parts of torch.distributed.checkpoint (.distcp) are looked at item by item;
-    that one is not there, ends too early, or is of another save, is told of .metadata. With --depth
-    index the structure is all that is looked at, and the pickles of torch. In a folder of
-    checkpoints, those that have a newer one beside them are warnings: no job that goes on takes
-    them. So are `training_args.bin`, which transformers reads nowhere, and arrays that are packed
-    with gigabytes behind their end.
+    (a warning of masks and the like); and every record whose bytes no longer agree with their
+    checksum. Files that carry no checksums are judged by their structure, .safetensors and .npy
+    also by whole pages of zeros in the midst of a row. Parts of torch.distributed.checkpoint
+    (.distcp) are looked at item by item; that one is not there, ends too early, or is of another
+    save, is told of .metadata. With --depth index the structure is all that is looked at, and the
+    pickles of torch. In a folder of checkpoints, those that have a newer one beside them are
+    warnings: no job that goes on takes them. So are `training_args.bin`, which transformers reads
+    nowhere, and arrays that are packed with gigabytes behind their end.
 
 Why it matters
     A job that is killed while it writes, or several ranks that write one file, leave it under its

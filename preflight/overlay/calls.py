@@ -6,7 +6,7 @@ import contextlib
 import errno
 import functools
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from preflight.overlay.between import Call, told
@@ -17,13 +17,13 @@ from preflight.values.own_files import passes_on
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
 
-def reads(original: Call, layer: Layer) -> Call:
-    """Have the first argument read where it is."""
+def reads(original: Call, layer: Layer, guard: Callable[[Call], Call] = lambda call: call) -> Call:
+    """Have the first argument read where it is; what may fail by us is put through `guard`."""
 
     def call(path: AnyPath, *more: Any, **named: Any) -> Any:
         return original(layer.reading(path), *more, **named)
 
-    slowly = told(original, layer, call)
+    slowly = guard(told(original, layer, call))
     at_once = getattr(original, "__wrapped__", original)
 
     @passes_on

@@ -93,7 +93,7 @@ def lay_over(layer: Layer, guard: Callable[[Call], Call] = lambda call: call) ->
     for holder, name, between in list(_places()):
         kept = vars(holder)[name]
         original = _plain(kept)
-        replacement = replaced.get(id(original)) or guard(between(theirs(original), layer))
+        replacement = replaced.get(id(original)) or _replacement(original, between, layer, guard)
         replaced[id(original)] = replacement
         before.append((holder, name, kept))
         setattr(
@@ -108,6 +108,14 @@ def lay_over(layer: Layer, guard: Callable[[Call], Call] = lambda call: call) ->
             setattr(holder, name, kept)
 
     return undo
+
+
+def _replacement(
+    original: Call, between: Between, layer: Layer, guard: Callable[[Call], Call]
+) -> Call:
+    if between is calls.reads:  # which is called too often to be guarded each time
+        return calls.reads(theirs(original), layer, guard)
+    return guard(between(theirs(original), layer))
 
 
 @contextlib.contextmanager

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.machinery
 import importlib.util
 import io
 import itertools
 import os
 import sys
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from types import CodeType, ModuleType
 from typing import Any
 
@@ -64,15 +65,20 @@ def _make_room(begun: Collection[str]) -> None:
     """Forget modules that we have imported, where the script comes to files of such names first."""
     ours = {name.partition(".")[0] for name in sys.modules} - {"preflight", "__main__", *begun}
     folders = itertools.takewhile(lambda one: one != os.path.dirname(os.__file__), sys.path)
-    found = {
-        name
-        for folder, name in itertools.product(folders, ours)
-        if os.path.isfile(os.path.join(folder, f"{name}.py"))
-        or os.path.isfile(os.path.join(folder, name, "__init__.py"))
-    }
+    found = {name for folder in folders for name in _importable(folder, ours)}
     for name in [one for one in sys.modules if one.partition(".")[0] in found]:
         del sys.modules[name]
     leave_our_name()
+
+
+def _importable(folder: str, names: set[str]) -> Iterator[str]:
+    """Give those that can be imported from a folder, which is listed once: names are hundreds."""
+    with contextlib.suppress(OSError):
+        for entry in os.listdir(folder or os.curdir):
+            name = entry.removesuffix(".py")
+            path = os.path.join(folder, entry, *(["__init__.py"] if name == entry else []))
+            if name in names and os.path.isfile(path):
+                yield name
 
 
 def _new_main() -> ModuleType:
