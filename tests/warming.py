@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import functools
 import os
@@ -61,6 +62,7 @@ def _template(*also: str) -> Any:
             stdout=subprocess.DEVNULL,
         )
     process.returncode = 0  # it outlives whoever started it
+    atexit.register(ours.close)
     return Template(ours, process.pid, settings_of(os.environ))
 
 
