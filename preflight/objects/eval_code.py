@@ -15,6 +15,8 @@ import types
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from preflight.objects.source_trees import parsed, source_of
+
 _MOST = 10_000
 _CALLS = frozenset({"eval", "exec"})
 
@@ -99,13 +101,10 @@ def _searched(file: object) -> Evaluated | None:
     """Find the one call in a module that could have been it."""
     if type(file) is not str or not file.endswith(".py"):
         return None
-    try:
-        tree = ast.parse("".join(linecache.getlines(file)))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):  # all that ast documents
-        return None
+    tree = parsed(source_of(file))
     calls = [
         node
-        for node in ast.walk(tree)
+        for node in (ast.walk(tree) if tree is not None else ())
         if isinstance(node, ast.Call)
         and isinstance(node.func, ast.Name)
         and node.func.id in _CALLS

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from preflight.resuming.moments import ResumeWay
 from preflight.resuming.ways import names_resume
+from preflight.syntax.running import text_of
 
 _JSON = re.compile(
     r'(?P<head>"(?P<key>[\w.-]+)"\s*:\s*)(?P<value>null|true|false|"[^"\n]*")(?P<tail>)'
@@ -54,9 +55,7 @@ def _texts(source: str) -> Iterator[str]:
         nodes = ast.walk(ast.parse(source))
     except (SyntaxError, ValueError):
         return
-    for node in nodes:
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            yield node.value
+    yield from (text for text in map(text_of, nodes) if text is not None)
 
 
 def ways_by_config(path: str, texts: Iterable[str]) -> Iterator[ResumeWay]:

@@ -9,11 +9,11 @@ from typing import NamedTuple
 
 from preflight.pipelines.facts import RESAMPLED
 from preflight.sources.facts import Draws, LoaderCall
-from preflight.sources.given_values import Given, given_in
 from preflight.sources.work.work_names import LOADER_CLASSES
+from preflight.syntax.given_values import Given, given_in
 from preflight.syntax.parsing import Parsed, code_of
 from preflight.syntax.running import last_name
-from preflight.syntax.surroundings import Around, called, walk
+from preflight.syntax.surroundings import always_runs, called, walk
 
 _METHODS = frozenset({"fork", "spawn", "forkserver"})
 
@@ -81,7 +81,7 @@ def loader_calls(parsed: Parsed, file: str) -> LoaderCalls:
         methods=tuple(
             MethodCall(method, f"{file}:{call.lineno}", around.inside)
             for call, around in calls
-            if called(call) == "set_start_method" and _always_runs(around)
+            if called(call) == "set_start_method" and always_runs(around)
             for method in [_method_of(call)]
             if method is not None
         ),
@@ -159,11 +159,6 @@ def _method_of(call: ast.Call) -> str | None:
         return None
     method = given[0].value
     return method if method in _METHODS else None
-
-
-def _always_runs(around: Around) -> bool:
-    """Whether no test stands around it but the one for the main module."""
-    return not around.conditional or around.tested == {"__main__"}
 
 
 # --- shards ---------------------------------------------------------------------------------------
