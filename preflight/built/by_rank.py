@@ -85,8 +85,12 @@ class ByRank:
         if not self.is_wanted:
             return
         self._begun = time.monotonic()
-        told = {"wire": self._asked.wire, "options": self._asked.options, "home": self._folder}
-        told["copies"] = CAN_COPY
+        told = {
+            "wire": self._asked.wire,
+            "options": self._asked.options,
+            "home": self._folder,
+            "copies": CAN_COPY,
+        }
         if CAN_COPY:
             self._process = anew.copy(functools.partial(conduct, told))
         else:

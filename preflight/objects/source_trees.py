@@ -11,6 +11,7 @@ import inspect
 import linecache
 import textwrap
 import types
+from collections.abc import Iterator
 
 
 def source_of(file: str) -> str:
@@ -36,3 +37,16 @@ def function_tree(function: types.FunctionType) -> ast.Module | None:
     except (OSError, TypeError, SyntaxError, ValueError):
         return None
     return ast.increment_lineno(tree, begin - 1)
+
+
+def codes_of(code: types.CodeType) -> Iterator[types.CodeType]:
+    """Give the code of a function, and of all that are written inside it."""
+    yield code
+    for inner in code.co_consts:
+        if isinstance(inner, types.CodeType):
+            yield from codes_of(inner)
+
+
+def names_used(code: types.CodeType) -> set[str]:
+    """Give the names and attributes that the code of a function asks for, also inside it."""
+    return {name for one in codes_of(code) for name in one.co_names}

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from preflight.objects.attributes import classes, own_attributes
-from preflight.objects.source_trees import function_tree
+from preflight.objects.source_trees import function_tree, names_used
 from preflight.pipelines.facts import Reads, Stage
 from preflight.pipelines.written import ROOTS, written_pipelines
 from preflight.syntax.running import last_name
@@ -30,7 +30,7 @@ def made_inside(dataset: object, root: str) -> Reads | None:
     """Give what is written of the one pipeline that it makes; None where it makes none."""
     if not issubclass(type(dataset), classes("torch.utils.data", "IterableDataset")):
         return None
-    making = [one for one in _functions(dataset) if _names(one.__code__) & ROOTS]
+    making = [one for one in _functions(dataset) if names_used(one.__code__) & ROOTS]
     found: dict[str, Reads] = {}
     for function in making:
         for one in _written(function, dataset, root):
@@ -53,16 +53,11 @@ def _functions(dataset: object) -> Iterator[types.FunctionType]:
             if isinstance(one, types.FunctionType) and name != "__init__":
                 seen.setdefault(f"self.{name}", one)
     for method in list(seen.values()):
-        for name in _names(method.__code__):
+        for name in names_used(method.__code__):
             one = method.__globals__.get(name)
             if type(one) is types.FunctionType and one.__globals__ is method.__globals__:
                 seen.setdefault(name, one)
     yield from seen.values()
-
-
-def _names(code: types.CodeType) -> set[str]:
-    inner = (one for one in code.co_consts if isinstance(one, types.CodeType))
-    return {*code.co_names, *(name for one in inner for name in _names(one))}
 
 
 def _written(function: types.FunctionType, dataset: object, root: str) -> Iterator[Reads]:

@@ -79,7 +79,7 @@ class WrittenTexts:
         if depth > _DEEPEST:
             return _UNKNOWN
         name, text = self.key(node), text_of(node)
-        if name in self.values:
+        if name is not None and name in self.values:
             return self._named(name, depth) or _UNKNOWN
         if text is not None:
             return _whole(text)
