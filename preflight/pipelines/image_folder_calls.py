@@ -7,9 +7,10 @@ from collections.abc import Iterator
 
 from preflight.objects.facts import Definition
 from preflight.pipelines.facts import ReadsClasses
+from preflight.syntax.full_names import full_name, imported
 from preflight.syntax.given_values import OPTIONS, given_by
 from preflight.syntax.parsing import Parsed
-from preflight.syntax.running import full_name, key_of, last_name
+from preflight.syntax.running import key_of, last_name
 from preflight.syntax.surroundings import always_runs, called, walk
 from preflight.syntax.written_texts import WrittenTexts
 
@@ -69,18 +70,9 @@ def _is_true(node: ast.expr | None) -> bool:
 
 def _names_of(tree: ast.Module) -> dict[str, str]:
     """Say what names stand for, by the imports of a file and the classes that it defines."""
-    names: dict[str, str] = {}
-    classes = []
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            for one in node.names:
-                first = one.name.partition(".")[0]
-                names[one.asname or first] = one.name if one.asname else first
-        elif isinstance(node, ast.ImportFrom) and not node.level:
-            names |= {one.asname or one.name: f"{node.module}.{one.name}" for one in node.names}
-        elif isinstance(node, ast.ClassDef):
-            classes.append(node)
-    for node in classes:
+    nodes = [*ast.walk(tree)]
+    names = imported(nodes)
+    for node in (one for one in nodes if isinstance(one, ast.ClassDef)):
         own = {one.name for one in node.body if isinstance(one, ast.FunctionDef)}
         of = full_name(node.bases[0], names) if len(node.bases) == 1 else ""
         names.pop(node.name, None)

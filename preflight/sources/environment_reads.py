@@ -14,13 +14,16 @@ from typing import NamedTuple
 
 from preflight.host.environment import launcher_of
 from preflight.sources.facts import Conditions, EnvironmentRead, Store
+from preflight.syntax.full_names import full_name, imported
 from preflight.syntax.parsing import Parsed, code_of
 from preflight.syntax.process_groups import JOINS, names_of_torch, needed_by
-from preflight.syntax.running import full_name, is_none, text_of
+from preflight.syntax.running import is_none, text_of
 from preflight.syntax.surroundings import Around, called, walk
 
 # Who speaks of the environment says one of these, unless by another name that it has given.
 _WORDS = f"environ|getenv|putenv|dotenv|{JOINS}"
+
+_ASKED = frozenset({"os", "os.environ", "os.getenv", "os.putenv"})
 
 # Who gives them such a name writes one of these.
 _RENAMES = re.compile(r"\bos\b.*\bas\b|\bfrom\s+os\b|=[\s(]*(?:\w+\.)?environ\b")
@@ -148,15 +151,11 @@ def _names_it(variable: str, launcher: str | None, texts: set[str] | frozenset[s
 
 def _names(parsed: Parsed) -> dict[str, str]:
     """Give the full names of what a file calls otherwise: `{"env": "os.environ", "o": "os"}`."""
-    names = {"os": "os"}
     kept: list[str] = []
     places = parsed.lines_of(_RENAMES)
     nodes = [node for node, _ in walk(parsed.tree, places) if isinstance(node, ast.stmt)]
-    for node in nodes:
-        if isinstance(node, ast.Import):
-            names.update((one.asname or "os", "os") for one in node.names if one.name == "os")
-        elif isinstance(node, ast.ImportFrom) and node.module == "os":
-            names.update((one.asname or one.name, f"os.{one.name}") for one in node.names)
+    known = imported(nodes).items()
+    names = {"os": "os"} | {name: full for name, full in known if full in _ASKED}
     for node in nodes:
         if isinstance(node, ast.Assign) and full_name(node.value, names) == "os.environ":
             kept += (one.id for one in node.targets if isinstance(one, ast.Name))

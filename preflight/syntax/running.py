@@ -6,7 +6,7 @@ Nothing is recursive beyond a fixed depth: code is somebody else's, nested as de
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -198,16 +198,6 @@ def last_name(node: ast.AST | None) -> str:
     if isinstance(node, ast.Name):
         return node.id
     return node.attr if isinstance(node, ast.Attribute) else ""
-
-
-def full_name(node: ast.AST, names: Mapping[str, str]) -> str:
-    """Say what an expression is, where a file knows it by its import; nothing of anything else."""
-    attributes: list[str] = []
-    while isinstance(node, ast.Attribute):
-        attributes.append(node.attr)
-        node = node.value
-    known = names.get(node.id) if isinstance(node, ast.Name) else None
-    return ".".join([known, *reversed(attributes)]) if known else ""
 
 
 def called_in(node: ast.AST) -> set[str]:
