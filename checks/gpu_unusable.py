@@ -47,11 +47,9 @@ def gpu_unusable(facts: Unbuilt, job: Job) -> Iterator[Finding]:
     if facts.lacks is None or _another_reason(facts, job) is not None:
         return
     *outer, inner = facts.frames or (None,)
-    place = (
-        Location(name=facts.name)
-        if inner is None
-        else Location(file=inner.file, line=inner.line, name=facts.name)
-    )
+    place = Location(name=facts.name)
+    if inner is not None:
+        place = Location(file=inner.file, line=inner.line, name=facts.name)
     reason, _, _ = facts.error.partition(". Please ")  # behind which torch gives its own advice
     line = "The line" if inner is None else f"`{shown(inner.text)}`"
     yield gpu_unusable.found(

@@ -59,11 +59,9 @@ def target_unbuildable(facts: Unbuilt, job: Job) -> Iterator[Finding]:
     if _lacks_gpu(facts, job) is not None:
         return
     *outer, inner = facts.frames or (None,)
-    place = (
-        Location(name=facts.name)
-        if inner is None
-        else Location(file=inner.file, line=inner.line, name=facts.name)
-    )
+    place = Location(name=facts.name)
+    if inner is not None:
+        place = Location(file=inner.file, line=inner.line, name=facts.name)
     lacks = facts.lacks
     if lacks is None or lacks.kind == "file":
         why, fix = _of_code(inner, facts.ranks)

@@ -44,7 +44,7 @@ def _with_text(reads: Reads, parsed: Parsed) -> Reads:
 
 def written_pipelines(tree: ast.AST, file: str) -> tuple[Reads, ...]:
     """Give what each pipeline of a source says of its shards and stages, chains as one."""
-    texts = WrittenTexts({name: [value] for name, value in constants_of(tree).items()})
+    texts = WrittenTexts(constants_of(tree))
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
     inner = {id(one.func.value) for one in calls if isinstance(one.func, ast.Attribute)}
     found = (_pipeline(one, file, texts) for one in calls if id(one) not in inner)

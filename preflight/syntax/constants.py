@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Iterator
 
 
-def constants_of(tree: ast.AST) -> dict[str, ast.expr]:
-    """Give what names are given that a file binds once, at its top level and in no function."""
+def constants_of(tree: ast.AST) -> dict[str, list[ast.expr]]:
+    """Give what each name is given that a file binds once, at its top level and in no function."""
     bound = Counter(name for node in ast.walk(tree) for name in _bound_by(node))
     given: dict[str, ast.expr] = {}
     for node in getattr(tree, "body", ()):
@@ -16,7 +16,7 @@ def constants_of(tree: ast.AST) -> dict[str, ast.expr]:
             given |= {one.id: node.value for one in node.targets if isinstance(one, ast.Name)}
         elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.value:
             given[node.target.id] = node.value
-    return {name: value for name, value in given.items() if bound[name] == 1}
+    return {name: [value] for name, value in given.items() if bound[name] == 1}
 
 
 def _bound_by(node: ast.AST) -> Iterator[str]:
