@@ -127,17 +127,9 @@ def _is_plan(name: str, begin: str, *, in_parts: bool) -> bool:
     """Whether a file names the parts of a checkpoint; where there is none, by its beginning."""
     if not dcp_names.PLAN_NAME.fullmatch(name):
         return False
-    return in_parts or dcp_names.PLAN_MARK in (_head_of(begin + name) or b"")
+    from preflight.formats.magic import head_of
 
-
-def _head_of(path: str) -> bytes | None:
-    from preflight.formats.magic import HEAD
-
-    try:
-        with open(path, "rb", buffering=0) as file:
-            return file.read(HEAD)
-    except OSError:
-        return None
+    return in_parts or dcp_names.PLAN_MARK in (head_of(begin + name) or b"")
 
 
 def _odd(path: str) -> str:
@@ -149,11 +141,11 @@ def is_for_torch(path: str) -> bool:
     """Whether a file whose suffix says little is meant for torch, by its name or its beginning."""
     if os.path.basename(path).startswith(_TORCH_NAMES):
         return True
-    from preflight.formats.magic import what_is
+    from preflight.formats.magic import head_of, what_is
     from preflight.formats.torch.legacy import legacy_start
     from preflight.formats.torch.torchfile import looks_like_torch
 
-    head = _head_of(path)
+    head = head_of(path)
     if not head:
         return head is not None
     if not any(head):  # no format begins so; raw numbers, which may, are called otherwise

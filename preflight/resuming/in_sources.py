@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ast
-import contextlib
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from preflight.objects.source_trees import parsed
 from preflight.resuming.moments import ResumeWay
 from preflight.resuming.ways import names_resume
 from preflight.syntax.running import last_name, text_of
@@ -40,8 +40,8 @@ class _Read(NamedTuple):
 class _Source:
     """One file of the script's own."""
 
-    def __init__(self, text: str) -> None:
-        self._nodes = list(ast.walk(ast.parse(text)))
+    def __init__(self, tree: ast.Module) -> None:
+        self._nodes = list(ast.walk(tree))
         self._around = {
             id(inner): outer for outer in self._nodes for inner in ast.iter_child_nodes(outer)
         }
@@ -162,10 +162,8 @@ def _within(holder: ast.expr) -> tuple[str, ...]:
 
 def ways_in(texts: Iterable[str], given: Sequence[str]) -> list[ResumeWay]:
     """Give the ways that the script's own files read, the likeliest first; each is a guess."""
-    texts, sources = [*texts], []
-    for text in texts:
-        with contextlib.suppress(SyntaxError, ValueError):
-            sources.append(_Source(text))
+    texts = [*texts]
+    sources = [_Source(tree) for tree in map(parsed, texts) if tree is not None]
     found = [way for one in sources for way in _by_place(one, given)]
     apart = [one for one in texts if _TAKES_APART.search(one) and _READS.search(one)]
     if apart:
