@@ -120,16 +120,13 @@ class _Beyond:
 
     def then(self, process: anew.Anew, first: Mapping[str, FirstBatches]) -> None:
         """Have its loaders run further."""
-        wants, watching = self._asked.options["wants"], self._watching
+        wants = self._asked.options["wants"]
         wanted = WantedPasses(
             whole=WHOLE in wants or FLOW in wants,
             draws=DRAWS in wants,
             counts=FLOW in wants,
-            root=watching.root,
-            timeout=watching.timeout,
             budget=self._asked.options.get("budget"),
-            until=watching.until,
-            alive=watching.alive,
+            watching=self._watching,
             step=self._asked.step,
         )
         self.found += further(process, first, wanted)
