@@ -88,7 +88,8 @@ class WrittenTexts:
     def _named(self, name: str, depth: int) -> Sequence[WrittenText]:
         if name not in self._known:
             self._known[name] = ()
-            for one in self.values[name]:
+            new = (one for one in self.values[name] if self.key(one) != name)  # and not handed on
+            for one in new:
                 found = self.of(one, depth + 1)
                 self._known[name] = _each((*self._known[name], *found))
         return self._known[name]

@@ -150,6 +150,11 @@ DAMAGED = {
         (*PLAIN, "train/emu/"),
         "no image: emu",
     ),
+    "an option by another name": (
+        TWO.replace("(args.data", "(data").replace("train =", "data = args.data\ntrain ="),
+        (*PLAIN, "train/emu/"),
+        "no image: emu",
+    ),
     "pathlib": ('ROOT = Path("data")\ndatasets.ImageFolder(ROOT / "train")\n',
         (*PLAIN, "train/emu/"), "no image: emu"),
     "a class made of it": (
