@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from preflight.facts import HostFacts, LaunchCommand, NumberSaid
+from preflight.host.process_counts import positive
 from preflight.job import Job
 
 ACCELERATE = "accelerate launch"
@@ -100,5 +101,4 @@ def of_nobody(facts: HostFacts) -> Said | None:
 
 
 def _number(facts: HostFacts, name: str) -> int | None:
-    text = facts.environment.get(name, "").strip()
-    return int(text) if text.isascii() and text.isdigit() and int(text[:9]) > 0 else None
+    return positive(facts.environment.get(name, "").strip())

@@ -51,7 +51,7 @@ def told(check: Check, raised: Raised, facts: Rehearsal, job: Job, why: str) -> 
     return check.found(
         f"{thread}raises {shown(raised.error)}",
         at=place(raised.frames, facts),
-        also=tuple(Location(file=one.file, line=one.line) for one in raised.frames[:-1]),
+        also=tuple(one.place() for one in raised.frames[:-1]),
         why=why,
         fix=fix,
         severity=Severity.WARNING if raised.behind else None,
@@ -62,6 +62,4 @@ def told(check: Check, raised: Raised, facts: Rehearsal, job: Job, why: str) -> 
 
 def place(frames: Sequence[Frame], facts: Rehearsal) -> Location:
     """Give the innermost of the script's own lines, or the script."""
-    if not frames:
-        return Location(file=facts.file)
-    return Location(file=frames[-1].file, line=frames[-1].line)
+    return frames[-1].place() if frames else Location(file=facts.file)

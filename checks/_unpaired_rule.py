@@ -9,7 +9,7 @@ from typing import TypeAlias
 from preflight.facts import Pairing, Unpaired
 from preflight.finding import Finding, Location
 from preflight.pairing.rules import PLAIN, TEXTS
-from preflight.values.names import counted, shown
+from preflight.values.names import counted, joined, shown
 
 Found: TypeAlias = Callable[..., Finding]
 
@@ -101,8 +101,7 @@ def _listed(extensions: Iterable[str]) -> str:
 
 
 def _said(extensions: Sequence[str]) -> str:
-    words = [f".{shown(one)}" for one in extensions]
-    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+    return joined([f".{shown(one)}" for one in extensions])
 
 
 def base_of(name: str) -> str:

@@ -47,17 +47,13 @@ def gpu_unusable(facts: Unbuilt, job: Job) -> Iterator[Finding]:
     if facts.lacks is None or _another_reason(facts, job) is not None:
         return
     *outer, inner = facts.frames or (None,)
-    place = (
-        Location(name=facts.name)
-        if inner is None
-        else Location(file=inner.file, line=inner.line, name=facts.name)
-    )
+    place = Location(name=facts.name) if inner is None else inner.place(facts.name)
     reason, _, _ = facts.error.partition(". Please ")  # behind which torch gives its own advice
     line = "The line" if inner is None else f"`{shown(inner.text)}`"
     yield gpu_unusable.found(
         f"needs {shown(facts.lacks.name)}, which this machine does not have: {shown(reason)}",
         at=place,
-        also=tuple(Location(file=one.file, line=one.line) for one in outer if one is not None),
+        also=tuple(one.place() for one in outer if one is not None),
         why=f"{line} stops the job on this machine, and what it makes was not judged.",
         fix="Run the job where there are GPUs, with a PyTorch that is built for them.",
         workaround=ELSEWHERE,

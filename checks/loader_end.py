@@ -36,7 +36,7 @@ from collections.abc import Iterator
 
 from preflight.check import Foreign, check
 from preflight.facts import Epoch, EpochLength, FirstBatches, Sent, Standing, WholePass
-from preflight.finding import Finding, Location, Severity
+from preflight.finding import Finding, Severity
 from preflight.job import Job
 from preflight.values.exit_status import ending
 from preflight.values.names import counted, shown
@@ -143,10 +143,8 @@ def _broken(facts: WholePass, last: Epoch) -> Finding:
                 what += f": {standing.process} stands in {shown(inner.function)} (`{line}`)"
     return loader_end.found(
         what,
-        at=Location(file=frames[-1].file, line=frames[-1].line, name=facts.name)
-        if frames
-        else facts.defined.at(facts.name),
-        also=tuple(Location(file=one.file, line=one.line) for one in frames[:-1]),
+        at=frames[-1].place(facts.name) if frames else facts.defined.at(facts.name),
+        also=tuple(one.place() for one in frames[:-1]),
         why=f"Training {'stands' if last.ended == 'stuck' else 'stops'} there"
         + (", when its first epoch was trained." if which else "."),
         fix="Mend this line, or what it is given." if frames else "Mend what it waits for there.",

@@ -89,7 +89,7 @@ def _stuck(facts: FirstBatches, job: Job) -> Finding:
             f"{_after(facts)} no batch for {facts.waited:g} s: its {_thread(dead)} has died of "
             f"{_first_line(dead.error)}",
             at=_place(dead.frames, facts),
-            also=tuple(_at(one.users[-1]) for one in facts.standing if one.users),
+            also=tuple(one.users[-1].place() for one in facts.standing if one.users),
             why="A thread that dies does not stop the job: training waits for it for ever.",
             fix=_MEND_THREAD,
             evidence=_evidence(facts),
@@ -146,7 +146,7 @@ def _raised(facts: FirstBatches) -> Finding:
         f"raises{where} at {'its first batch' if not number else f'batch {number + 1}'}: "
         f"{_first_line(facts.error)}",
         at=_place(facts.frames, facts),
-        also=tuple(_at(one) for one in facts.frames[:-1]),
+        also=tuple(one.place() for one in facts.frames[:-1]),
         why=f"The job runs {line} at step {number}, too, and stops there.",
         fix="Mend this line, or what it is given.",
         evidence=_evidence(facts),
@@ -211,21 +211,15 @@ def _line(one: Frame) -> str:
     return f"{shown(one.file)}:{one.line} in {shown(one.function)}"
 
 
-def _at(one: Frame) -> Location:
-    return Location(file=one.file, line=one.line)
-
-
 def _others(facts: FirstBatches, but: Standing | None) -> tuple[Location, ...]:
     """Give the lines of the user's own at which other processes stand, each once."""
-    mine = _at(but.users[-1]) if but is not None and but.users else None
-    places = [_at(one.users[-1]) for one in facts.standing if one.users]
+    mine = but.users[-1].place() if but is not None and but.users else None
+    places = [one.users[-1].place() for one in facts.standing if one.users]
     return tuple(dict.fromkeys(one for one in places if one != mine))
 
 
 def _place(frames: tuple[Frame, ...], facts: FirstBatches) -> Location:
-    if frames:
-        return Location(file=frames[-1].file, line=frames[-1].line, name=facts.name)
-    return facts.defined.at(facts.name)
+    return frames[-1].place(facts.name) if frames else facts.defined.at(facts.name)
 
 
 def _evidence(facts: FirstBatches) -> dict[str, str | int | float]:

@@ -38,7 +38,7 @@ def script_idle(facts: Rehearsal, _job: Job) -> Iterator[Finding]:
     empty = ", though it began to iterate over a loader here" if at is not None else ""
     yield script_idle.found(
         f"ends after {facts.seconds:.0f} s without a batch and without a step of training{empty}",
-        at=Location(file=facts.file) if at is None else Location(file=at.file, line=at.line),
+        at=Location(file=facts.file) if at is None else at.place(),
         why="The job ends so, too: with exit code 0, and with nothing trained.",
         fix="Look whether its data is found, and give it the arguments of the job.",
         about="idle",

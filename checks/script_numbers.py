@@ -112,7 +112,7 @@ def _of_evaluation(loss: NotFinite, facts: Steps) -> Finding:
 
 def _also(one: NotFinite) -> tuple[Location, ...]:
     """Give the line that came upon it, where another one made it."""
-    return (Location(file=one.at.file, line=one.at.line),) if one.made and one.at else ()
+    return (one.at.place(),) if one.made and one.at else ()
 
 
 def _text(one: NotFinite) -> str | None:
@@ -121,4 +121,4 @@ def _text(one: NotFinite) -> str | None:
 
 
 def _place(at: Frame | None, facts: Steps) -> Location:
-    return Location(file=facts.name) if at is None else Location(file=at.file, line=at.line)
+    return Location(file=facts.name) if at is None else at.place()

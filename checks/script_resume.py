@@ -108,4 +108,4 @@ def _differs(facts: Resumed, one: Difference) -> Finding:
 
 
 def _place(at: Frame | None, facts: Resumed) -> Location:
-    return Location(name=facts.name) if at is None else Location(file=at.file, line=at.line)
+    return Location(name=facts.name) if at is None else at.place()

@@ -39,12 +39,12 @@ def script_save(facts: SavedState, _job: Job) -> Iterator[Finding]:
     """Report what was raised, and what cannot be had back, at the line that saves."""
     at, name = facts.at, facts.name
     file = shown(name) or "what it saves"
-    place = Location(name=name) if at is None else Location(file=at.file, line=at.line, name=name)
+    place = Location(name=name) if at is None else at.place(name)
     if facts.error and facts.raised is not None:
         inner = facts.raised
         yield script_save.found(
             f"{facts.writer} raises {shown(first_line(facts.error))}",
-            at=Location(file=inner.file, line=inner.line, name=name),
+            at=inner.place(name),
             also=(place,) if at is not None else (),
             why=_WHY,
             fix="Mend this line.",

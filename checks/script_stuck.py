@@ -22,7 +22,7 @@ from collections.abc import Iterator
 
 from preflight.check import check
 from preflight.facts import Rehearsal
-from preflight.finding import Finding, Location, Severity
+from preflight.finding import Finding, Severity
 from preflight.job import Job
 from preflight.values.names import shown
 
@@ -49,12 +49,7 @@ def script_stuck(facts: Rehearsal, _job: Job) -> Iterator[Finding]:
         f"and {threads or 'its'} threads compute nothing",
         at=place(main.frames if main is not None else (), facts),
         also=tuple(
-            Location(
-                file=one.frames[-1].file,
-                line=one.frames[-1].line,
-                name=None if one.process == "script" else one.process,
-            )
-            for one in others
+            one.frames[-1].place(None if one.process == "script" else one.process) for one in others
         ),
         why="The job would stand there until somebody ends it.",
         fix="Look at what this line waits for; if it only is slow, raise --timeout.",

@@ -59,11 +59,7 @@ def target_unbuildable(facts: Unbuilt, job: Job) -> Iterator[Finding]:
     if _lacks_gpu(facts, job) is not None:
         return
     *outer, inner = facts.frames or (None,)
-    place = (
-        Location(name=facts.name)
-        if inner is None
-        else Location(file=inner.file, line=inner.line, name=facts.name)
-    )
+    place = Location(name=facts.name) if inner is None else inner.place(facts.name)
     lacks = facts.lacks
     if lacks is None or lacks.kind == "file":
         why, fix = _of_code(inner, facts.ranks)
@@ -78,7 +74,7 @@ def target_unbuildable(facts: Unbuilt, job: Job) -> Iterator[Finding]:
     yield target_unbuildable.found(
         f"raises {_DOING.get(facts.step, facts.step)}{on}: {shown(facts.error)}",
         at=place,
-        also=tuple(Location(file=one.file, line=one.line) for one in outer if one is not None),
+        also=tuple(one.place() for one in outer if one is not None),
         why=why,
         fix=fix,
         about=f"{facts.step} by rank" if facts.ranks else facts.step,

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from preflight.batches.facts import LOST, FirstBatches
 from preflight.batches.pass_facts import Further, RandomDraws, WholePass
+from preflight.batches.read import Watching
 from preflight.batches.stacks import stacks
 from preflight.flow.facts import Flow
 from preflight.flow.told import counts_of, flow_of
@@ -36,15 +37,8 @@ class WantedPasses(NamedTuple):
     counts: bool
     """Whether what goes through the stages of a pipeline is counted."""
 
-    root: str
-    timeout: float
-    """Seconds of silence."""
-
     budget: float | None
-    until: float | None
-    """When the budget ends, by the monotonic clock."""
-
-    alive: Callable[[], None]
+    watching: Watching
     step: Callable[[str], AbstractContextManager[None]]
     """Says that a step begins."""
 
@@ -52,7 +46,8 @@ class WantedPasses(NamedTuple):
     def seconds(self) -> float:
         """How long a loader may be run."""
         seconds = (self.budget or _SECONDS) * PART
-        left = seconds if self.until is None else self.until - time.monotonic()
+        until = self.watching.until
+        left = seconds if until is None else until - time.monotonic()
         return max(0.0, min(seconds, left))
 
     @property
@@ -125,7 +120,7 @@ def _flow(first: FirstBatches, watch: _Watch) -> Flow | None:
         return None
     how = {"ended": epochs[0]["ended"], "waited": seen.get("waited") if len(epochs) == 1 else None}
     how |= {"batches": epochs[0]["batches"], "num_workers": first.num_workers}
-    return flow_of(first.name, first.defined, about, counts, watch.wanted.root, **how)
+    return flow_of(first.name, first.defined, about, counts, watch.watching.root, **how)
 
 
 def _draws(first: FirstBatches, watch: _Watch) -> RandomDraws:
@@ -139,7 +134,7 @@ class _Watch:
 
     def __init__(self, anew: Anew, first: Mapping[str, FirstBatches], wanted: WantedPasses) -> None:
         self.anew = anew
-        self.wanted = wanted
+        self.watching = wanted.watching
         self.whole: dict[str, dict[str, Any]] = {}
         self.draws: dict[str, dict[str, Any]] = {}
         self.futile = ""
@@ -149,11 +144,11 @@ class _Watch:
         """What is told of the loader that is run; None: none is."""
 
         self._at = 0
-        self._silence = Silence(anew, wanted.timeout)
+        self._silence = Silence(anew, wanted.watching.timeout)
 
     def run(self) -> None:
         """Listen until all is said, or nothing more is to be had."""
-        for said in self.anew.listen(self.wanted.alive):
+        for said in self.anew.listen(self.watching.alive):
             if said is not None and "further" not in said:
                 self._silence.broken()
                 self._take(said)
@@ -202,12 +197,11 @@ class _Watch:
         self._seen = None
 
     def _is_late(self) -> bool:
-        until = self.wanted.until
-        if until is not None and time.monotonic() > until:
+        if self.watching.is_over:
             self._end("cut")
         elif self._silence.is_too_long():
             waited = self._silence.seconds
-            where = stacks(self.anew, self.wanted.root, self.wanted.alive)
+            where = stacks(self.anew, self.watching.root, self.watching.alive)
             self._end("stuck", waited=round(waited, 1), standing=where)
         else:
             return False

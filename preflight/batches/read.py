@@ -39,6 +39,11 @@ class Watching(NamedTuple):
 
     alive: Callable[[], None]
 
+    @property
+    def is_over(self) -> bool:
+        """Whether the budget is used up."""
+        return self.until is not None and time.monotonic() > self.until
+
 
 def first_batches(
     anew: Anew | None,
@@ -227,8 +232,7 @@ class _Watch:
 
     def _is_late(self) -> bool:
         """Say so where nothing came for too long, and why."""
-        until = self.watching.until
-        if until is not None and time.monotonic() > until:
+        if self.watching.is_over:
             self.futile = NO_TIME
             self.spent = "the budget was used up"
             if self._seconds:

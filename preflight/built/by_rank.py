@@ -15,7 +15,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from preflight.built.making.job_code import NamedObject, named, unsaid
+from preflight.built.making.job_code import NamedObject, named
 from preflight.built.rank_process import serve, throttled
 from preflight.built.ranks_to_make import (
     CAUSES,
@@ -42,7 +42,7 @@ from preflight.ranks.made.rank_differences import (
 from preflight.ranks.made.together import may_lack, may_leave, nobodys
 from preflight.users_code.facts import Unbuilt
 from preflight.users_code.fresh import anew
-from preflight.users_code.fresh.orders import begun, next_order, teller, telling_failures
+from preflight.users_code.fresh.orders import Ask, Tell
 from preflight.values.exit_status import ending
 from preflight.values.wire import from_wire, to_wire
 
@@ -85,16 +85,16 @@ class ByRank:
         if not self.is_wanted:
             return
         self._begun = time.monotonic()
+        told = {
+            "wire": self._asked.wire,
+            "options": self._asked.options,
+            "home": self._folder,
+            "copies": CAN_COPY,
+        }
         if CAN_COPY:
-            silent = self._its._replace(step=unsaid)
-            told = self._told()
-            self._process = anew.copy(functools.partial(_conduct, silent, told, copies=True))
+            self._process = anew.copy(functools.partial(conduct, told))
         else:
-            main = "preflight.built.by_rank:conduct"
-            self._process = anew.fresh(main, self._told(), folder=self._folder)
-
-    def _told(self) -> dict[str, Any]:
-        return {"wire": self._asked.wire, "options": self._asked.options, "home": self._folder}
+            self._process = anew.fresh(conduct, told, folder=self._folder)
 
     def facts(
         self, names: Sequence[str], *, have_ends: bool
@@ -141,22 +141,14 @@ class ByRank:
 # --- in the process that starts the others --------------------------------------------------------
 
 
-def conduct() -> None:
-    """Run in a fresh process: start others as fresh as this one."""
-    orders, answers, told = begun()
-    with telling_failures(answers):
-        _conduct(named(told["wire"], told["options"]), told, orders, answers, copies=False)
-
-
-def _conduct(
-    its: NamedObject, told: Mapping[str, Any], orders: int, answers: int, *, copies: bool
-) -> None:
-    tell = teller(answers)
-    order = next_order(orders)
+def conduct(told: Mapping[str, Any], ask: Ask, tell: Tell) -> None:
+    """Start others as fresh as this one, when that is ordered, and compare what they tell."""
+    its, copies = named(told["wire"], told["options"]), told["copies"]
+    order = ask()
     batches, in_order = (one in order["wants"] for one in WANTED)
     again = in_order and order["again"]
     plan = plan_of(its.options["ranks"], batches=batches, order=again)
-    start = functools.partial(_started, its, told, copies=copies)
+    start = functools.partial(_started, told)
     others = [WHOLE, beyond(its.options["ranks"])] if again else [OTHERWISE]
     at_once = plan + (others if copies else [])  # copies before threads
     started = {one: start(one) for one in reversed(at_once)}
@@ -183,18 +175,15 @@ def _conduct(
     facts = _with_lost(facts, found, order["names"])
     facts += raised_by([_usual(found, name) for name in order["names"]])
     tell(facts=[{"kind": type(one).__name__, "facts": to_wire(one)} for one in facts])
-    next_order(orders)
+    ask()
 
 
-def _started(
-    its: NamedObject, told: Mapping[str, Any], making: Making, *, copies: bool
-) -> anew.Anew:
+def _started(told: Mapping[str, Any], making: Making) -> anew.Anew:
     """Start a process that makes the loader as planned; those of no use any more are ended."""
-    if copies and making.cause != "hash":
-        return anew.copy(functools.partial(serve, its))
+    if told["copies"] and making.cause != "hash":
+        return anew.copy(functools.partial(serve, told))
     variables = {} if HASH_SEED in os.environ else {HASH_SEED: _SEEDS[making.cause == "hash"]}
-    main = "preflight.built.rank_process:main"
-    return anew.fresh(main, told, folder=told["home"], variables=variables)
+    return anew.fresh(serve, told, folder=told["home"], variables=variables)
 
 
 def _with_lost(

@@ -33,7 +33,7 @@ from preflight.objects.attributes import own_attributes
 from preflight.objects.stand_in import StoodIn
 from preflight.users_code.frames import said_by
 from preflight.users_code.fresh import anew
-from preflight.users_code.fresh.orders import begun, next_order, teller, telling_failures
+from preflight.users_code.fresh.orders import Ask, Tell
 from preflight.users_code.importing import files_of_workers, import_torch
 from preflight.values.own_files import is_our_line
 
@@ -72,9 +72,7 @@ class Drawing:
         """Copy this process before a loader is made in it, where a copy will do."""
         if self.is_wanted and self._crowd is not None and self._crowd.may_fork():
             silent = self.its._replace(step=unsaid)
-            self._process = anew.copy(
-                functools.partial(_serve, silent, factory, stood_in, is_copy=True)
-            )
+            self._process = anew.copy(functools.partial(_serve, silent, factory, stood_in))
 
     def draw(self, found: Iterable[Facts]) -> list[Drawn | Further]:
         """Draw from the loaders, but from those of which it is known that no worker starts."""
@@ -104,7 +102,7 @@ class Drawing:
 
     def _fresh(self) -> anew.Anew:
         told = {"wire": self._asked.wire, "options": self._asked.options}
-        return anew.fresh("preflight.built.drawn:main", told, folder=self._folder)
+        return anew.fresh(serve_afresh, told, folder=self._folder)
 
     def close(self) -> None:
         """End what was started."""
@@ -122,16 +120,13 @@ class _Beyond:
 
     def then(self, process: anew.Anew, first: Mapping[str, FirstBatches]) -> None:
         """Have its loaders run further."""
-        wants, watching = self._asked.options["wants"], self._watching
+        wants = self._asked.options["wants"]
         wanted = WantedPasses(
             whole=WHOLE in wants or FLOW in wants,
             draws=DRAWS in wants,
             counts=FLOW in wants,
-            root=watching.root,
-            timeout=watching.timeout,
             budget=self._asked.options.get("budget"),
-            until=watching.until,
-            alive=watching.alive,
+            watching=self._watching,
             step=self._asked.step,
         )
         self.found += further(process, first, wanted)
@@ -161,35 +156,20 @@ def _told_already(found: Iterable[Facts]) -> dict[str, str]:
 # --- in the process that draws --------------------------------------------------------------------
 
 
-def main() -> None:
+def serve_afresh(told: Mapping[str, Any], ask: Ask, tell: Tell) -> None:
     """Run in a fresh process: import what is named, and draw when that is ordered."""
-    orders, answers, told = begun()
-    stood_in = StoodIn()
-    with telling_failures(answers):
-        its = named(told["wire"], told["options"])
-        try:
-            import_torch()
-            factory = attribute(imported(its, stood_in), its.spec)
-        except BaseException as error:  # noqa: BLE001  the user's code, sys.exit too
-            teller(answers)(unmade=_unmade(error))
-        else:
-            _serve(its, factory, stood_in, orders, answers)
+    its, stood_in = named(told["wire"], told["options"]), StoodIn()
+    try:
+        import_torch()
+        factory = attribute(imported(its, stood_in), its.spec)
+    except BaseException as error:  # noqa: BLE001  the user's code, sys.exit too
+        tell(unmade=_unmade(error))
+    else:
+        _serve(its, factory, stood_in, ask, saying_where(tell, its.options["timeout"]))
 
 
-def _serve(
-    its: NamedObject,
-    factory: object,
-    stood_in: StoodIn,
-    orders: int,
-    answers: int,
-    *,
-    is_copy: bool = False,
-) -> None:
+def _serve(its: NamedObject, factory: object, stood_in: StoodIn, ask: Ask, tell: Tell) -> None:
     """Wait for an order, draw, and wait to be ended: what is started here is found below it."""
-    tell = teller(answers)
-    if not is_copy:
-        tell = saying_where(tell, its.options["timeout"])
-
     root, wants = its.options["root"], its.options["wants"]
 
     @while_made(where.defined(factory, root).at, root, counts=FLOW in wants)
@@ -198,7 +178,7 @@ def _serve(
         return holders.walk(its.built.spec, made(its, factory, stood_in), one_of_them) or []
 
     try:
-        found = again(next_order(orders)["draw"])
+        found = again(ask()["draw"])
     except BaseException as error:  # noqa: BLE001  the user's code, sys.exit too
         tell(unmade=_unmade(error))
     else:
@@ -206,13 +186,13 @@ def _serve(
         sheet = its.options.get("show_batch")
         draw(found, tell, root=root, folders=folders, counts=FLOW in wants, sheet=sheet)
         tell(done=True)
-        order = next_order(orders)
+        order = ask()
         try:
             go_on(order, found, again, tell, (root, folders))
         except BaseException as error:  # noqa: BLE001  as above
             tell(unmade=_unmade(error))
         tell(further="done")
-    next_order(orders)
+    ask()
 
 
 def _unmade(error: BaseException) -> str:

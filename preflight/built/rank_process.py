@@ -25,7 +25,7 @@ from preflight.objects.random_state import seed
 from preflight.objects.stand_in import StoodIn
 from preflight.ranks.made.epoch_items import told_of_epoch
 from preflight.users_code.frames import said_by, user_frames
-from preflight.users_code.fresh.orders import begun, next_order, teller, telling_failures
+from preflight.users_code.fresh.orders import Ask, Tell
 from preflight.users_code.importing import import_torch
 from preflight.values.own_files import is_our_line
 from preflight.values.wire import to_wire
@@ -40,7 +40,7 @@ _LOST_WORKER = re.compile(r"DataLoader worker \(pid")
 """What torch says of a worker that was killed, or has ended itself."""
 
 
-def throttled(tell: Callable[..., None]) -> Callable[[], None]:
+def throttled(tell: Tell) -> Callable[[], None]:
     """Give what says, now and then, that work goes on."""
     said = time.monotonic()
 
@@ -53,18 +53,11 @@ def throttled(tell: Callable[..., None]) -> Callable[[], None]:
     return alive
 
 
-def main() -> None:
-    """Run in a fresh process: stand for a rank."""
-    orders, answers, told = begun()
-    with telling_failures(answers):
-        import_torch()
-        serve(named(told["wire"], told["options"]), orders, answers)
-
-
-def serve(its: NamedObject, orders: int, answers: int) -> None:
+def serve(asked: Mapping[str, Any], ask: Ask, tell: Tell) -> None:
     """Wait for an order, stand for a rank, tell of its loaders, and end."""
-    tell = teller(answers)
-    order = next_order(orders)
+    import_torch()
+    its = named(asked["wire"], asked["options"])
+    order = ask()
     said: list[str] = []
     try:
         world = world_of(order["cause"], its.options["ranks"], its.options["nodes"])

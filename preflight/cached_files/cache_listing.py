@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from preflight.formats.suffixes import dcp as dcp_names
-from preflight.values.listing import FolderListing, leads_to_system, list_names
+from preflight.values.listing import leads_to_system, walk
 
 _SURE = (".pt", ".pth", ".npy", ".npz", ".safetensors", dcp_names.PART)
 _PERHAPS = frozenset({".bin", ".ckpt"})
@@ -73,8 +72,8 @@ def list_cache(path: str) -> CacheListing:
     left_over: list[str] = []
     folders: list[tuple[str, int]] = []
     links: list[str] = []
-    unreadable: list[tuple[str, str]] = []
-    for folder, listed in _folders(path, unreadable):
+    unreadable: dict[str, str] = {}
+    for folder, listed in walk(path, _is_looked_into, unreadable):
         folders.append((folder, listed.mark[2]))
         begin = os.path.join(folder, "")
         # There may be a hundred thousand of them, of which mostly all are sure.
@@ -90,11 +89,11 @@ def list_cache(path: str) -> CacheListing:
         left_over += [begin + name for name in filter(is_unfinished, sure)]
         links += (begin + name for name in listed.links)
         odd = (one for one in listed.others if suffix_of(one) in _SURE and one[0] != ".")
-        unreadable += ((begin + name, _odd(begin + name)) for name in odd)
+        unreadable |= {begin + name: _odd(begin + name) for name in odd}
     files.sort()
     return CacheListing(
         files=tuple(files),
-        unreadable=tuple(sorted(unreadable)),
+        unreadable=tuple(sorted(unreadable.items())),
         left_over=tuple(sorted(left_over)),
         folders=tuple(folders),
         links=tuple(links),
@@ -112,30 +111,8 @@ def is_unfinished(name: str) -> bool:
     return "tmp" in name and re.search(_NAMED_AS_ENTRY, name) is not None
 
 
-def _folders(top: str, unreadable: list[tuple[str, str]]) -> Iterator[tuple[str, FolderListing]]:
-    """Give every folder once, however links lead to it: its path, and what is in it.
-
-    One that lies in the tree itself is met under its own name: links are followed at the end.
-    """
-    waiting, links = [top], list[str]()
-    seen: set[tuple[int, ...]] = set()
-    while waiting or links:
-        folder = (waiting or links).pop()
-        try:
-            listed = list_names(folder)
-        except OSError as error:
-            unreadable.append((folder, error.strerror or str(error)))
-            continue
-        if listed.mark[:2] in seen:
-            continue
-        seen.add(listed.mark[:2])
-        if "pyvenv.cfg" in listed.files:
-            continue  # an environment's own files: numpy and scipy bring test data along
-        for entry in listed.folders:
-            if entry.name not in _NOT_LOOKED_INTO and not leads_to_system(entry.path):
-                to = links if entry.is_symlink() else waiting
-                to.append(os.path.join(folder, entry.name))
-        yield folder, listed
+def _is_looked_into(entry: os.DirEntry[str]) -> bool:
+    return entry.name not in _NOT_LOOKED_INTO and not leads_to_system(entry.path)
 
 
 def _is_cached(name: str, begin: str) -> bool:
@@ -150,17 +127,9 @@ def _is_plan(name: str, begin: str, *, in_parts: bool) -> bool:
     """Whether a file names the parts of a checkpoint; where there is none, by its beginning."""
     if not dcp_names.PLAN_NAME.fullmatch(name):
         return False
-    return in_parts or dcp_names.PLAN_MARK in (_head_of(begin + name) or b"")
+    from preflight.formats.magic import head_of
 
-
-def _head_of(path: str) -> bytes | None:
-    from preflight.formats.magic import HEAD
-
-    try:
-        with open(path, "rb", buffering=0) as file:
-            return file.read(HEAD)
-    except OSError:
-        return None
+    return in_parts or dcp_names.PLAN_MARK in (head_of(begin + name) or b"")
 
 
 def _odd(path: str) -> str:
@@ -172,11 +141,11 @@ def is_for_torch(path: str) -> bool:
     """Whether a file whose suffix says little is meant for torch, by its name or its beginning."""
     if os.path.basename(path).startswith(_TORCH_NAMES):
         return True
-    from preflight.formats.magic import what_is
+    from preflight.formats.magic import head_of, what_is
     from preflight.formats.torch.legacy import legacy_start
     from preflight.formats.torch.torchfile import looks_like_torch
 
-    head = _head_of(path)
+    head = head_of(path)
     if not head:
         return head is not None
     if not any(head):  # no format begins so; raw numbers, which may, are called otherwise

@@ -99,7 +99,7 @@ class Classes(Gather):
         """Give the folders of images of the run, and what they lie in."""
         found: set[str] = set()
         for one in self.run.targets:
-            at = os.path.abspath(os.path.join(root, one.path)) if isinstance(one, Folder) else root
+            at = self.run.full(one.path) if isinstance(one, Folder) else root
             while at.startswith(root) and at not in found:
                 found.add(at)
                 at = os.path.dirname(at)

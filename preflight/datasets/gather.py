@@ -207,11 +207,11 @@ class Datasets(Gather):
         return of_data or not self._paths_of(dataset).isdisjoint(self._split)
 
     def _paths_of(self, dataset: Dataset) -> set[str]:
-        return {os.path.abspath(os.path.join(self.run.job.root, one)) for one in dataset.shards}
+        return {self.run.full(one) for one in dataset.shards}
 
     def _add_shards_of(self, reads: Reads) -> None:
         """Take the shards of a loader that are in no data set for one."""
-        known = {os.path.abspath(os.path.join(self.run.job.root, one)) for one in self._of}
+        known = {self.run.full(one) for one in self._of}
         more = tuple(one for one in reads.shards if one not in known and os.path.isfile(one))
         if more:
             for _ in self.add(Dataset(name=reads.name, shards=more)):

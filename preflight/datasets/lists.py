@@ -58,7 +58,7 @@ class Lists(Gather):
         """Ask about the lists of all folders of images at once."""
         root = os.path.abspath(self.run.job.root)
         folders = [one for one in self.run.targets if isinstance(one, Folder)]
-        tops = [os.path.abspath(os.path.join(root, one.path)) for one in folders]
+        tops = [self.run.full(one.path) for one in folders]
         paths = list(dict.fromkeys(path for top in tops for path in lists_around(top, root)))
         if paths:
             yield Question(

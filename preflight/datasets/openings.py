@@ -59,13 +59,13 @@ class Openings(Gather):
             local = self._paths_of(target, reads)
             if local and reads.name not in told:
                 told.add(reads.name)
-                in_folder = os.path.isdir(self._full(target.path))
+                in_folder = os.path.isdir(self.run.full(target.path))
                 yield Looked(facts=replace(self._held(reads, local), in_folder=in_folder))
                 yield from self._unnamed(reads, local)
 
     def _held(self, reads: Reads, paths: list[str]) -> Opened:
         """Say which are not there; those of a range that was named are told by themselves."""
-        told = {self._full(one.path) for one in self.run.targets if isinstance(one, Missing)}
+        told = {self.run.full(one.path) for one in self.run.targets if isinstance(one, Missing)}
         gone = [one for one in paths if not may_be_there(one)]
         fresh = [name_of(one, self.run.job.root) for one in gone if one not in told]
         opens = next((one for one in reads.stages if one.kind == "open"), None)
@@ -80,9 +80,6 @@ class Openings(Gather):
             handler_name="" if opens is None else opens.handler_name,
         )
 
-    def _full(self, path: str) -> str:
-        return os.path.abspath(os.path.join(self.run.job.root, path))
-
     def _paths_of(self, target: Source, reads: Reads) -> list[str]:
         """Give the files that a source names, from the folder in which the job is started.
 
@@ -94,14 +91,14 @@ class Openings(Gather):
         if len(names) < len(plain):
             return []  # some are behind addresses, or stand for whatever is there
         folders = ["", os.path.dirname(target.path)]
-        if os.path.isdir(self._full(target.path)):
+        if os.path.isdir(self.run.full(target.path)):
             folders = ["", target.path, os.path.dirname(reads.defined.file or "")]
-        each = [[self._full(os.path.join(at, one)) for one in names] for at in folders]
+        each = [[self.run.full(os.path.join(at, one)) for one in names] for at in folders]
         return max(each, key=lambda paths: sum(map(may_be_there, paths)))
 
     def _unnamed(self, reads: Reads, paths: list[str]) -> Iterator[Left]:
         """Count those that are there and that no word names."""
-        named = {self._full(one.path) for one in self.run.targets if isinstance(one, Shard)}
+        named = {self.run.full(one.path) for one in self.run.targets if isinstance(one, Shard)}
         count = sum(one not in named and may_be_there(one) for one in paths)
         if count:
             reason = f"{reads.name} opens it, as the source is written, and it was not named"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
@@ -48,7 +47,7 @@ class Survivals(Gather):
         elif isinstance(facts, SourceFacts) and isinstance(target, Source):
             self._guesses += [(target, one) for one in facts.pipelines]
         elif isinstance(facts, ShardFacts) and isinstance(target, Shard):
-            path = os.path.abspath(os.path.join(self.run.job.root, target.path))
+            path = self.run.full(target.path)
             self._came[path] = came(facts)
             self._fields[path] = facts.fields.fields
         elif isinstance(facts, (CountedInScript, Drawn, Further)) and facts.flow:
@@ -56,9 +55,7 @@ class Survivals(Gather):
 
     def finish(self) -> Iterator[Look]:
         """Give, of each loader, how many samples come through it."""
-        root = self.run.job.root
-        shards = (one for one in self.run.targets if isinstance(one, Shard))
-        named = {os.path.abspath(os.path.join(root, one.path)) for one in shards}
+        named = {self.run.full(one.path) for one in self.run.targets if isinstance(one, Shard)}
         launch = ReadBy(self.run.job.launch.ranks, self.run.job.launch.num_workers)
         for target, reads in self._reads or self._guessed(list(named)):
             found = survival(reads, self._came, launch)
@@ -106,9 +103,8 @@ class Survivals(Gather):
         if any(type(one) in (Loader, Built) for one in self.run.targets):
             return
         for target, reads in self._guesses:
-            root = self.run.job.root
             paths = (plain_path(one) for one in reads.shards)
-            local = tuple(os.path.abspath(os.path.join(root, one)) for one in paths if one)
+            local = tuple(self.run.full(one) for one in paths if one)
             if local or len(self._guesses) == 1:
                 whole = replace(reads, shards=local or tuple(named))
                 if (local and reads.sure) or self._is_meant(whole):

@@ -8,13 +8,14 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Iterator, Mapping
-from types import CodeType, FunctionType
+from types import FunctionType
 from typing import Any
 
 from preflight.epochs.facts import SameOrder
 from preflight.objects.attributes import own_attributes
 from preflight.objects.paths import type_name
 from preflight.objects.random_state import kept_random_state
+from preflight.objects.source_trees import names_used
 from preflight.objects.where import defined
 from preflight.users_code.frames import is_users
 
@@ -109,7 +110,7 @@ def _is_told_not_to(sampler: object) -> bool:
 def tells_its_sampler(kind: type) -> bool:
     """Whether the job's own class of a loader tells its sampler the epoch when one begins."""
     return any(
-        isinstance(one, FunctionType) and "set_epoch" in {*_of_code(one.__code__)}
+        isinstance(one, FunctionType) and "set_epoch" in names_used(one.__code__)
         for base in kind.__mro__
         for one in vars(base).values()
     )
@@ -130,17 +131,10 @@ def _shuffles(kind: type, root: str) -> bool:
 
 def _names(function: FunctionType, kind: type, depth: int) -> Iterator[str]:
     """Give the names that a function uses, and those that it calls of its class or file."""
-    for name in _of_code(function.__code__):
+    for name in names_used(function.__code__):
         yield name
         called = getattr(kind, name, None) or function.__globals__.get(name)
         if depth >= _DEEPEST or not isinstance(called, FunctionType) or called is function:
             continue
         if called.__code__.co_filename == function.__code__.co_filename:
             yield from _names(called, kind, depth + 1)
-
-
-def _of_code(code: CodeType) -> Iterator[str]:
-    yield from code.co_names
-    for one in code.co_consts:
-        if isinstance(one, CodeType):
-            yield from _of_code(one)

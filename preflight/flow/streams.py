@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 import inspect
-import textwrap
 import types
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from preflight.objects.attributes import classes
+from preflight.objects.source_trees import function_tree
 from preflight.syntax.bodies import ENDS, caught_in, children, own
 
 # Who catches less than that names what is to be left out: a filter, and no error that is swallowed.
@@ -46,17 +46,11 @@ def stream_of(dataset: object) -> types.FunctionType | None:
 
 def drops_of(function: types.FunctionType) -> tuple[Drop, ...]:
     """Give the places of a generator, by the lines of its file; none where it cannot be read."""
-    if not inspect.isgeneratorfunction(function):
-        return ()
-    try:
-        lines, begin = inspect.getsourcelines(function)
-        tree = ast.parse(textwrap.dedent("".join(lines)))
-    except (OSError, SyntaxError, ValueError):
-        return ()
-    (body,) = tree.body[:1] or [ast.Pass()]
+    tree = function_tree(function) if inspect.isgeneratorfunction(function) else None
+    body = tree.body[0] if tree is not None and tree.body else ast.Pass()
     loops = [one for one in own(children(body)) if isinstance(one, ast.For)]
     return tuple(
-        Drop(begin + one.body[0].lineno - 1, begin + (one.body[-1].end_lineno or 0) - 1, but)
+        Drop(one.body[0].lineno, one.body[-1].end_lineno or 0, but)
         for loop in loops
         for one in own(children(loop), _OF_ITS_OWN)
         if isinstance(one, ast.Try)

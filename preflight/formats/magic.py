@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 
 from preflight.formats.packing.zstd import is_zstd
@@ -169,3 +170,14 @@ def said_by_server(head: bytes, size: int) -> str | None:
     """Give the first words of what a server sent in place of a file; None: it is nothing such."""
     answer = _ANSWER.match(head) if size <= _LONGEST_ANSWER else None
     return answer[0].decode("latin-1").strip() if answer is not None else None
+
+
+def head_of(path: str) -> bytes | None:
+    """Give the first bytes of a file; None where it is none, or cannot be read."""
+    try:
+        if not os.path.isfile(path):
+            return None
+        with open(path, "rb") as file:
+            return file.read(HEAD)
+    except OSError:
+        return None

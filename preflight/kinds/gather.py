@@ -52,6 +52,10 @@ class Run(NamedTuple):
 
     so_far: SoFar = SoFar()
 
+    def full(self, path: str) -> str:
+        """Give the whole path of what the job names."""
+        return os.path.abspath(os.path.join(self.job.root, path))
+
 
 class Gather:
     """Each target is one question, and each answer is whole."""

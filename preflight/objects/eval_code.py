@@ -12,8 +12,10 @@ import linecache
 import os
 import sys
 import types
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple
+
+from preflight.objects.source_trees import codes_of, parsed, source_of
 
 _MOST = 10_000
 _CALLS = frozenset({"eval", "exec"})
@@ -57,7 +59,7 @@ def _note(event: str, args: tuple[Any, ...]) -> None:
         if frame is not None:
             text = _compiled.pop(args[0].co_filename, None)
             made = Evaluated(frame.f_code.co_filename, frame.f_lineno, text)
-            _noted.update(dict.fromkeys(_codes(args[0]), made))
+            _noted.update(dict.fromkeys(codes_of(args[0]), made))
 
 
 def _of_users(frame: types.FrameType | None) -> types.FrameType | None:
@@ -72,13 +74,6 @@ def _of_users(frame: types.FrameType | None) -> types.FrameType | None:
             return frame
         frame = frame.f_back
     return None
-
-
-def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
-    yield code
-    for inner in code.co_consts:
-        if isinstance(inner, types.CodeType):
-            yield from _codes(inner)
 
 
 def evaluated(
@@ -99,13 +94,10 @@ def _searched(file: object) -> Evaluated | None:
     """Find the one call in a module that could have been it."""
     if type(file) is not str or not file.endswith(".py"):
         return None
-    try:
-        tree = ast.parse("".join(linecache.getlines(file)))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):  # all that ast documents
-        return None
+    tree = parsed(source_of(file))
     calls = [
         node
-        for node in ast.walk(tree)
+        for node in (ast.walk(tree) if tree is not None else ())
         if isinstance(node, ast.Call)
         and isinstance(node.func, ast.Name)
         and node.func.id in _CALLS

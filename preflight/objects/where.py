@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 from preflight.objects.eval_code import evaluated
 from preflight.objects.facts import Definition
+from preflight.objects.source_trees import parsed, source_of
 from preflight.values.names import name_of
 
 _SITE = frozenset({"site-packages", "dist-packages"})
@@ -70,7 +71,7 @@ def kept(holder: object, attribute: str, root: str) -> SourcePlace:
         if place.at.line is None or not place.own:
             continue
         first = first or place
-        node = _class_node(_source(_file_of_class(cls) or ""), _qualname(cls))
+        node = _class_node(source_of(_file_of_class(cls) or ""), _qualname(cls))
         line = None if node is None else _assigned(node, attribute)
         if line is not None:
             return _place(_file_of_class(cls) or "", line, f"{_qualname(cls)}.{attribute}", root)
@@ -99,7 +100,7 @@ def _place_of_class(cls: type, root: str, *, if_own: bool) -> SourcePlace:
     files = {file or "", *(code.co_filename for code in _methods(cls))} if if_own else ()
     if file is None or (if_own and not any(_named(one, root)[1] for one in files)):
         return SourcePlace(Definition(qualname=qualname), own=False)
-    node = _class_node(_source(file), qualname)
+    node = _class_node(source_of(file), qualname)
     if node is not None:
         return _place(file, node.lineno, qualname, root)
     # Not where its module says: made by `exec`, or shown under another module's name.
@@ -229,7 +230,7 @@ def _assigned(node: ast.ClassDef, attribute: str) -> int | None:
 def functions_at(code: types.CodeType) -> list[ast.Lambda | ast.FunctionDef]:
     """Give all functions and lambdas that begin in the line in which this code begins."""
     made = evaluated(code)
-    source = _source(code.co_filename) if made is None else made.text or ""
+    source = source_of(code.co_filename) if made is None else made.text or ""
     tree = parsed(source.strip() if made is not None else source) if source else None
     return [
         node
@@ -239,20 +240,6 @@ def functions_at(code: types.CodeType) -> list[ast.Lambda | ast.FunctionDef]:
 
 
 # --- sources --------------------------------------------------------------------------------------
-
-
-def _source(file: str) -> str:
-    linecache.checkcache(file)
-    return "".join(linecache.getlines(file))
-
-
-@functools.lru_cache(maxsize=64)
-def parsed(source: str) -> ast.Module | None:
-    """Parse a source, once for all who ask; None where that cannot be done."""
-    try:
-        return ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):  # all that ast documents
-        return None
 
 
 def _past_decorators(file: str, line: int) -> int:

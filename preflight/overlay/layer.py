@@ -51,16 +51,10 @@ class Layer:
             on_disk.make_folders(self._files)
             on_disk.utime(self._files, (0, 0))
         on_disk.make_folders(self._kept)
-        self._hidden = self._removed_before()
+        with on_disk.open_file(self._removed, "a+", encoding="utf-8") as file:
+            file.seek(0)
+            self._hidden = {json.loads(line) for line in file}  # by a process before this one
         self._is_empty = not self._hidden
-
-    def _removed_before(self) -> set[str]:
-        """Name what a process before this one has removed."""
-        try:
-            with on_disk.open_file(self._removed, encoding="utf-8") as file:
-                return {json.loads(line) for line in file}
-        except FileNotFoundError:
-            return set()
 
     def own(self, path: AnyPath) -> str | None:
         """Give the path that is meant, where the layer lies over it; None of all others."""
@@ -142,30 +136,29 @@ class Layer:
             return path
         above = self.above(own)
         self._make_parent(own)
-        real = own if on_disk.exists(own) and not self._is_hidden(own) else None
-        if real is not None and not on_disk.is_folder(real) and not on_disk.access(real, os.W_OK):
+        is_below = self._lies_below(own)
+        if is_below and not on_disk.is_folder(own) and not on_disk.access(own, os.W_OK):
             raise refusal(errno.EACCES, own)
         if on_disk.exists(above):
             self.keep_aside(own, moved=fresh)
-        elif real is not None and not fresh:
-            on_disk.copy(real, above)
+        elif is_below and not fresh:
+            on_disk.copy(own, above)
         return like(path, above)
 
     def _make_parent(self, own: str) -> None:
         parent = os.path.dirname(own)
         if not on_disk.is_folder(self.reading(parent)):
             return  # what is to be done will fail, and say so
-        if (
-            on_disk.is_folder(parent)
-            and not self._is_hidden(parent)
-            and not on_disk.access(parent, os.W_OK)
-        ):
+        if self._lies_below(parent) and not on_disk.access(parent, os.W_OK):
             raise refusal(errno.EACCES, own)
         on_disk.make_folders(self.above(parent))
 
     def exists(self, own: str) -> bool:
         """Whether it is there, in the layer or below."""
-        return on_disk.exists(self.above(own)) or (not self._is_hidden(own) and on_disk.exists(own))
+        return on_disk.exists(self.above(own)) or self._lies_below(own)
+
+    def _lies_below(self, own: str) -> bool:
+        return on_disk.exists(own) and not self._is_hidden(own)
 
     def is_folder(self, own: str) -> bool:
         """Whether it is a folder, in the layer or below."""

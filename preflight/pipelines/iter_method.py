@@ -6,17 +6,17 @@ Attributes of the data set stand for what they are; nothing of it is run.
 from __future__ import annotations
 
 import ast
-import inspect
 import os
-import textwrap
 import types
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 from preflight.objects.attributes import classes, own_attributes
+from preflight.objects.source_trees import function_tree, names_used
 from preflight.pipelines.facts import Reads, Stage
 from preflight.pipelines.written import ROOTS, written_pipelines
+from preflight.syntax.running import last_name
 from preflight.values.names import name_of
 
 _UNKNOWN = "of_which_nobody_knows"
@@ -30,7 +30,7 @@ def made_inside(dataset: object, root: str) -> Reads | None:
     """Give what is written of the one pipeline that it makes; None where it makes none."""
     if not issubclass(type(dataset), classes("torch.utils.data", "IterableDataset")):
         return None
-    making = [one for one in _functions(dataset) if _names(one.__code__) & ROOTS]
+    making = [one for one in _functions(dataset) if names_used(one.__code__) & ROOTS]
     found: dict[str, Reads] = {}
     for function in making:
         for one in _written(function, dataset, root):
@@ -53,26 +53,18 @@ def _functions(dataset: object) -> Iterator[types.FunctionType]:
             if isinstance(one, types.FunctionType) and name != "__init__":
                 seen.setdefault(f"self.{name}", one)
     for method in list(seen.values()):
-        for name in _names(method.__code__):
+        for name in names_used(method.__code__):
             one = method.__globals__.get(name)
             if type(one) is types.FunctionType and one.__globals__ is method.__globals__:
                 seen.setdefault(name, one)
     yield from seen.values()
 
 
-def _names(code: types.CodeType) -> set[str]:
-    inner = (one for one in code.co_consts if isinstance(one, types.CodeType))
-    return {*code.co_names, *(name for one in inner for name in _names(one))}
-
-
 def _written(function: types.FunctionType, dataset: object, root: str) -> Iterator[Reads]:
     """Give the pipelines that a function writes out, a name put in its place at a time."""
-    try:
-        lines, begin = inspect.getsourcelines(function)
-        tree = ast.parse(textwrap.dedent("".join(lines)))
-    except (OSError, SyntaxError, ValueError):
+    tree = function_tree(function)
+    if tree is None:
         return
-    ast.increment_lineno(tree, begin - 1)
     (body,) = tree.body
     around = {
         name: function.__globals__.get(name)
@@ -141,7 +133,7 @@ class _Known(ast.NodeTransformer):
 def _begins(node: ast.expr) -> bool:
     """Whether it is a chain of calls that begins with the class of a pipeline."""
     while isinstance(node, ast.Call):
-        if getattr(node.func, "attr", getattr(node.func, "id", "")) in ROOTS:
+        if last_name(node.func) in ROOTS:
             return True
         node = node.func.value if isinstance(node.func, ast.Attribute) else node.func
     return False

@@ -10,12 +10,12 @@ import inspect
 import itertools
 import os
 import re
-import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from types import FunctionType
 from typing import Any
 
 from preflight.objects.attributes import classes, own_attributes
+from preflight.objects.source_trees import function_tree
 from preflight.pipelines.facts import Shifted
 from preflight.pipelines.file_lists import MOST, NAMED, cells
 
@@ -72,11 +72,8 @@ def _taken_together(kind: type) -> Iterator[set[str]]:
     """Give the attributes that a method of a data set takes by one and the same index."""
     taken: dict[str, tuple[list[str], dict[str, set[str]], list[tuple[str, str]]]] = {}
     for name, one in {k: v for cls in reversed(kind.__mro__) for k, v in vars(cls).items()}.items():
-        if not isinstance(one, FunctionType):
-            continue
-        try:
-            tree = ast.parse(textwrap.dedent(inspect.getsource(one)))
-        except (OSError, TypeError, SyntaxError):
+        tree = function_tree(one) if isinstance(one, FunctionType) else None
+        if tree is None:
             continue
         found: dict[str, set[str]] = {}
         calls = []

@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from preflight.objects.facts import Definition
-from preflight.objects.where import parsed
+from preflight.objects.source_trees import parsed, source_of
+from preflight.syntax.running import last_name
 from preflight.values.names import name_of
 
 
@@ -72,13 +73,13 @@ class Lines:
         return [call for file in self._files for call in self._found(file)]
 
     def _found(self, file: str) -> Iterator[_Call]:
-        tree = parsed("".join(linecache.getlines(file)))
+        tree = parsed(source_of(file))
         if tree is None:
             return
         begins, ends = self._factory(tree) if file == self._files[0] else (0, -1)
         for node in ast.walk(tree):
             if isinstance(node, ast.Call):
-                name = getattr(node.func, "attr", getattr(node.func, "id", ""))
+                name = last_name(node.func)
                 # Of a chain over several lines, the line of the name, not that of its beginning.
                 line = node.func.end_lineno or node.lineno
                 yield _Call(name, node, file, line, begins <= line <= ends)

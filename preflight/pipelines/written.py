@@ -11,8 +11,11 @@ from preflight.objects.facts import Definition
 from preflight.pipelines.facts import Reads, Stage
 from preflight.pipelines.handlers import handler_named
 from preflight.pipelines.stages import stage_of
-from preflight.syntax.constants import Constants, constants_of, texts_of
+from preflight.syntax.constants import constants_of
 from preflight.syntax.parsing import Parsed
+from preflight.syntax.running import last_name
+from preflight.syntax.surroundings import called
+from preflight.syntax.written_texts import WrittenTexts
 from preflight.targets.words.braces import TooManyError, expand
 
 ROOTS = frozenset({"WebDataset", "DataPipeline"})
@@ -41,66 +44,65 @@ def _with_text(reads: Reads, parsed: Parsed) -> Reads:
 
 def written_pipelines(tree: ast.AST, file: str) -> tuple[Reads, ...]:
     """Give what each pipeline of a source says of its shards and stages, chains as one."""
-    constants = constants_of(tree)
+    texts = WrittenTexts(constants_of(tree))
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
     inner = {id(one.func.value) for one in calls if isinstance(one.func, ast.Attribute)}
-    found = (_pipeline(one, file, constants) for one in calls if id(one) not in inner)
+    found = (_pipeline(one, file, texts) for one in calls if id(one) not in inner)
     return tuple(one for one in found if one is not None)
 
 
-def _pipeline(call: ast.Call, file: str, constants: Constants) -> Reads | None:
+def _pipeline(call: ast.Call, file: str, texts: WrittenTexts) -> Reads | None:
     """Follow a chain of calls from its end to the class that it begins with."""
     chain = [call]
     while isinstance(chain[-1].func, ast.Attribute) and isinstance(chain[-1].func.value, ast.Call):
         chain.append(chain[-1].func.value)
     root = chain.pop()
-    if _name(root) not in ROOTS:
+    if called(root) not in ROOTS:
         return None
     at = _line(root, file)
     reads = Reads(name=f"{file}:{root.lineno}", defined=at, guess=True)
-    if _name(root) == "DataPipeline":
-        reads = _of_pipeline(root, reads, file, constants)
+    if called(root) == "DataPipeline":
+        reads = _of_pipeline(root, reads, file, texts)
     else:
-        reads = _fluid(root, reads, constants)
+        reads = _fluid(root, reads, texts)
     for one in reversed(chain):
-        if _name(one) in ("repeat", "with_epoch"):
+        if called(one) in ("repeat", "with_epoch"):
             reads = replace(reads, endless=reads.endless or "repeated")
-        elif _name(one) not in ("compose", "with_length"):
+        elif called(one) not in ("compose", "with_length"):
             reads = replace(reads, stages=(*reads.stages, *_stages(one, file)))
     return reads
 
 
-def _of_pipeline(root: ast.Call, reads: Reads, file: str, constants: Constants) -> Reads:
+def _of_pipeline(root: ast.Call, reads: Reads, file: str, texts: WrittenTexts) -> Reads:
     for one in root.args:
-        if isinstance(one, ast.Call) and _name(one) in _LISTS:
-            drawn = "resampled" if _name(one) in _DRAWN else ""
+        if isinstance(one, ast.Call) and called(one) in _LISTS:
+            drawn = "resampled" if called(one) in _DRAWN else ""
             line = _line(one, file) if drawn else Definition()
-            shards = _shards(one, constants)
+            shards = _shards(one, texts)
             reads = replace(reads, shards=shards, endless=drawn, endless_at=line)
         elif isinstance(one, ast.Call):
             reads = replace(reads, stages=(*reads.stages, *_stages(one, file)))
         else:
-            name = getattr(one, "attr", getattr(one, "id", ""))
-            stage = stage_of(Stage(kind="other", at=reads.defined), name, (), {})
+            stage = stage_of(Stage(kind="other", at=reads.defined), last_name(one), (), {})
             stage = stage if stage.kind in ("split", "pass") else Stage(kind="other", at=stage.at)
             reads = replace(reads, stages=(*reads.stages, stage))
     return reads
 
 
-def _fluid(root: ast.Call, reads: Reads, constants: Constants) -> Reads:
+def _fluid(root: ast.Call, reads: Reads, texts: WrittenTexts) -> Reads:
     given = {one.arg: one.value for one in root.keywords}
     drawn = given.get("resampled")
     is_drawn = isinstance(drawn, ast.Constant) and drawn.value is True
-    how, called = _handler(given.get("handler"))
+    how, handler = _handler(given.get("handler"))
     reader = [
-        Stage(kind=kind, at=reads.defined, handler=how, handler_name=called)
+        Stage(kind=kind, at=reads.defined, handler=how, handler_name=handler)
         for kind in ("open", "expand", "group")
     ]
     if {"select_files", "rename_files"} & given.keys():
         reader.append(Stage(kind="other", at=reads.defined))
     return replace(
         reads,
-        shards=_shards(root, constants),
+        shards=_shards(root, texts),
         stages=tuple(reader),
         endless="resampled" if is_drawn else "",
         endless_at=reads.defined if is_drawn else Definition(),
@@ -108,10 +110,10 @@ def _fluid(root: ast.Call, reads: Reads, constants: Constants) -> Reads:
 
 
 def _stages(call: ast.Call, file: str) -> Iterator[Stage]:
-    name, at = _name(call), _line(call, file)
+    name, at = called(call), _line(call, file)
     given: dict[str, Any] = {one.arg: _value(one.value) for one in call.keywords if one.arg}
-    how, called = _handler(next((k.value for k in call.keywords if k.arg == "handler"), None))
-    one = Stage(kind="other", at=at, handler=how, handler_name=called)
+    how, handler = _handler(next((k.value for k in call.keywords if k.arg == "handler"), None))
+    one = Stage(kind="other", at=at, handler=how, handler_name=handler)
     if any(isinstance(arg, ast.Starred) for arg in call.args) or any(
         k.arg is None for k in call.keywords
     ):
@@ -125,22 +127,22 @@ def _stages(call: ast.Call, file: str) -> Iterator[Stage]:
 def _handler(node: ast.expr | None) -> tuple[str, str]:
     if node is None:
         return "raises", "reraise_exception"
-    name = getattr(node, "attr", getattr(node, "id", ""))
-    return handler_named(name), name
+    return handler_named(last_name(node)), last_name(node)
 
 
-def _shards(call: ast.Call, constants: Constants) -> tuple[str, ...]:
+def _shards(call: ast.Call, texts: WrittenTexts) -> tuple[str, ...]:
     """Give the addresses that stand there, or under a name for a constant."""
-    given = next((one.value for one in call.keywords if one.arg == "urls"), None)
-    node = call.args[0] if call.args else given
-    each = texts_of(node, constants) if node is not None else None
-    if isinstance(each, str):
-        try:
-            names = expand(each)
-        except TooManyError:
-            return ()
-        return tuple(one for one, _ in zip(names, range(_MOST), strict=False))
-    return tuple(each or ())
+    node = next((one.value for one in call.keywords if one.arg == "urls"), ast.Constant(None))
+    node = texts.meant(call.args[0] if call.args else node)
+    if isinstance(node, (ast.List, ast.Tuple)):
+        each = [texts.only(one) for one in node.elts]
+        return tuple(one for one in each if one is not None) if None not in each else ()
+    text = texts.only(node)
+    try:
+        names = () if text is None else expand(text)
+    except TooManyError:
+        return ()
+    return tuple(one for one, _ in zip(names, range(_MOST), strict=False))
 
 
 def _value(node: ast.expr) -> Any:
@@ -148,10 +150,6 @@ def _value(node: ast.expr) -> Any:
         return ast.literal_eval(node)
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
         return _Unwritten()
-
-
-def _name(call: ast.Call) -> str:
-    return getattr(call.func, "attr", getattr(call.func, "id", ""))
 
 
 def _line(call: ast.Call, file: str) -> Definition:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
@@ -60,7 +59,7 @@ class Worlds(Gather):
         elif isinstance(facts, Sent):
             self._sent[target] = facts
         elif isinstance(facts, ShardFacts) and isinstance(target, Shard):
-            self._samples[self._path(target.path)] = facts.samples
+            self._samples[self.run.full(target.path)] = facts.samples
         elif isinstance(facts, RankBatches) and facts.splits:
             self._split.add(target)
         elif isinstance(facts, WriterTrial) and facts.is_whole:
@@ -92,7 +91,7 @@ class Worlds(Gather):
             part = "loader" if isinstance(one.of, Loader) else "data"
             told_of = part == "data" and self._is_of_a_loader(one, shards)
             if shards and not told_of and not self._is_resampled(one.of):
-                sizes = [self._samples.get(self._path(path)) for path in shards]
+                sizes = [self._samples.get(self.run.full(path)) for path in shards]
                 told = {"names": shards, "noun": "shard"}
                 yield self._asked(one, part, told | {"sizes": None if None in sizes else sizes})
 
@@ -124,15 +123,12 @@ class Worlds(Gather):
 
     def _is_of_a_loader(self, data: Divided, shards: tuple[str, ...]) -> bool:
         """Whether a loader was made that reads them by the same split: of that it is told."""
-        mine = {*map(self._path, shards)}
+        mine = {*map(self.run.full, shards)}
         return any(
-            one.split == data.split and {*map(self._path, self._shards_of(one.of))} == mine
+            one.split == data.split and {*map(self.run.full, self._shards_of(one.of))} == mine
             for one in self.targets
             if isinstance(one.of, Loader)
         )
-
-    def _path(self, path: str) -> str:
-        return os.path.abspath(os.path.join(self.run.job.root, path))
 
     def _batches(self, one: Divided) -> dict[str, Any]:
         """Say how samples become batches: by the loader that was made, or by the settings."""

@@ -11,8 +11,10 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
+from preflight.objects.source_trees import parsed
 from preflight.resuming.moments import ResumeWay
 from preflight.resuming.ways import names_resume
+from preflight.syntax.running import text_of
 
 _JSON = re.compile(
     r'(?P<head>"(?P<key>[\w.-]+)"\s*:\s*)(?P<value>null|true|false|"[^"\n]*")(?P<tail>)'
@@ -39,7 +41,8 @@ _MOST_BYTES = 1 << 20
 def configs_of(texts: Iterable[str], given: Sequence[str], folders: Sequence[str]) -> list[str]:
     """Name the configurations that a script is given, or names in its sources, by whole paths."""
     names = [one.partition("=")[2] or one for one in given]
-    names += (one for text in texts for one in _texts(text))
+    nodes = (one for tree in map(parsed, texts) if tree is not None for one in ast.walk(tree))
+    names += (text for text in map(text_of, nodes) if text is not None)
     found: dict[str, None] = {}
     for name in filter(lambda one: os.path.splitext(one)[1] in _RULES, names):
         paths = (os.path.abspath(os.path.join(folder, name)) for folder in folders)
@@ -47,16 +50,6 @@ def configs_of(texts: Iterable[str], given: Sequence[str], folders: Sequence[str
         if path is not None and os.path.getsize(path) <= _MOST_BYTES:
             found.setdefault(path)
     return list(found)
-
-
-def _texts(source: str) -> Iterator[str]:
-    try:
-        nodes = ast.walk(ast.parse(source))
-    except (SyntaxError, ValueError):
-        return
-    for node in nodes:
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            yield node.value
 
 
 def ways_by_config(path: str, texts: Iterable[str]) -> Iterator[ResumeWay]:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import ast
-import contextlib
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from preflight.objects.source_trees import parsed
 from preflight.resuming.moments import ResumeWay
 from preflight.resuming.ways import names_resume
+from preflight.syntax.running import last_name, text_of
 
 # What is loaded by a name that says nothing of it: not `json.load`, `load_dataset`, `load_config`.
 _LOADS = re.compile(r"(?:^|_)(?:load|restore|resume)(?:_|$)", re.IGNORECASE)
@@ -39,8 +40,8 @@ class _Read(NamedTuple):
 class _Source:
     """One file of the script's own."""
 
-    def __init__(self, text: str) -> None:
-        self._nodes = list(ast.walk(ast.parse(text)))
+    def __init__(self, tree: ast.Module) -> None:
+        self._nodes = list(ast.walk(tree))
         self._around = {
             id(inner): outer for outer in self._nodes for inner in ast.iter_child_nodes(outer)
         }
@@ -54,24 +55,24 @@ class _Source:
         for node in self._nodes:
             match node:
                 case ast.Call(func=ast.Attribute(value=holder, attr="get"), args=[key, *_]):
-                    is_one = _names(holder, "environ")
+                    is_one = last_name(holder) == "environ"
                 case ast.Call(func=function, args=[key, *_]):
-                    is_one = _names(function, "getenv")
+                    is_one = last_name(function) == "getenv"
                 case ast.Subscript(value=holder, slice=key, ctx=ast.Load()):
-                    is_one = _names(holder, "environ")
+                    is_one = last_name(holder) == "environ"
                 case ast.Compare(left=key, ops=[ast.In()], comparators=[holder]):
-                    is_one = _names(holder, "environ")
+                    is_one = last_name(holder) == "environ"
                 case _:
                     continue
-            if is_one and isinstance(key, ast.Constant) and isinstance(key.value, str):
-                yield _Read(node, key.value)
+            if is_one and (name := text_of(key)) is not None:
+                yield _Read(node, name)
 
     def arguments(self) -> Iterator[_Read]:
         """Give what is read of the command line by its place."""
         for node in self._nodes:
             match node:
                 case ast.Subscript(value=holder, slice=ast.Constant(value=int(place))):
-                    if place > 0 and _names(holder, "argv"):
+                    if place > 0 and last_name(holder) == "argv":
                         yield _Read(node, self._called(node), place)
 
     def keys(self) -> Iterator[_Read]:
@@ -90,7 +91,7 @@ class _Source:
                     pass
                 case _:
                     continue
-            if isinstance(key, str) and not _names(holder, "environ"):
+            if isinstance(key, str) and last_name(holder) != "environ":
                 yield _Read(node, ".".join((*_within(holder), key)))
 
     def _is_called(self, node: ast.AST) -> bool:
@@ -140,27 +141,19 @@ class _Source:
             while one is not None and not isinstance(one, ast.stmt):
                 match one:
                     case ast.Compare(ops=[ast.Eq() | ast.In()], comparators=[with_]):
-                        texts = [each.value for each in ast.walk(with_) if _is_text(each)]  # type: ignore[attr-defined]
-                        if texts:
-                            return str(texts[0])
+                        texts = filter(None, map(text_of, ast.walk(with_)))
+                        if word := next(texts, None):
+                            return word
                     case ast.Call(func=ast.Name(id="int")):
                         return "1"
                 one = self._around.get(id(one))
         return None
 
 
-def _is_text(node: ast.AST) -> bool:
-    return isinstance(node, ast.Constant) and isinstance(node.value, str) and bool(node.value)
-
-
-def _names(node: ast.AST, name: str) -> bool:
-    return getattr(node, "attr", getattr(node, "id", None)) == name
-
-
 def _within(holder: ast.expr) -> tuple[str, ...]:
     """Give the keys under which a key is looked for: of `cfg.trainer`, `trainer`."""
     match holder:
-        case ast.Attribute(value=outer, attr=name) if not _names(outer, "self"):
+        case ast.Attribute(value=outer, attr=name) if last_name(outer) != "self":
             return (*_within(outer), name)
         case ast.Subscript(value=outer, slice=ast.Constant(value=str(name))):
             return (*_within(outer), name)
@@ -169,10 +162,8 @@ def _within(holder: ast.expr) -> tuple[str, ...]:
 
 def ways_in(texts: Iterable[str], given: Sequence[str]) -> list[ResumeWay]:
     """Give the ways that the script's own files read, the likeliest first; each is a guess."""
-    texts, sources = [*texts], []
-    for text in texts:
-        with contextlib.suppress(SyntaxError, ValueError):
-            sources.append(_Source(text))
+    texts = [*texts]
+    sources = [_Source(tree) for tree in map(parsed, texts) if tree is not None]
     found = [way for one in sources for way in _by_place(one, given)]
     apart = [one for one in texts if _TAKES_APART.search(one) and _READS.search(one)]
     if apart:

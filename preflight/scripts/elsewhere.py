@@ -38,9 +38,15 @@ _FOLDERS = {
 }
 
 
+def folder_of(script: Mapping[str, Any]) -> str:
+    """Give the folder in which a script lies; that of a module is the current one."""
+    path = script["path"]
+    return os.path.dirname(os.path.realpath(path)) if path else os.getcwd()
+
+
 def layer_of(script: Mapping[str, Any], root: str) -> Layer:
     """Give the layer of a script: over its folders, and over what its arguments name."""
-    home = os.path.dirname(os.path.realpath(script["path"])) if script["path"] else os.getcwd()
+    home = folder_of(script)
     values = [one.partition("=")[2] or one for one in script["args"]]
     named = (os.path.abspath(one) for one in values if os.path.isabs(one))
     return Layer(script.get("layer") or script["scratch"], always=(root, os.getcwd(), home, *named))

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from preflight.scripts.cpu_instead import lack_of, stand_in, wants_cpu
-from preflight.scripts.elsewhere import lay_over_disk
+from preflight.scripts.elsewhere import folder_of, lay_over_disk
 from preflight.scripts.facts import Ended, Raised
 from preflight.scripts.failing import has_failed, tell_failure
 from preflight.scripts.points import Point, Points
@@ -57,7 +57,7 @@ def main(begun: Collection[str]) -> None:
     watch = Watch(
         root=asked["options"]["root"],
         scratch=scratch,
-        folder=os.path.dirname(os.path.realpath(script["path"])) if script["path"] else os.getcwd(),
+        folder=folder_of(script),
         batches=asked["options"]["batches"],
         epochs=asked["options"]["epochs"],
         options=asked["options"],

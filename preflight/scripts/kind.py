@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from preflight.findings.finding import Location
 from preflight.flow.facts import Flow
 from preflight.kinds.kind import Kind
 from preflight.kinds.same import EVALUATES, EVENED, Same
@@ -24,7 +23,7 @@ def _on_purpose(facts: Rehearsal, _root: str) -> Iterator[Same]:
     words = {"evaluation": EVALUATES, "join": EVENED}
     for one in facts.met:
         if one.what in words:
-            at = None if one.at is None else Location(file=one.at.file, line=one.at.line)
+            at = None if one.at is None else one.at.place()
             yield Same(what=words[one.what], value="", at=at)
 
 

@@ -17,6 +17,7 @@ from preflight.flow.defer import STARVED
 from preflight.flow.told import Flows
 from preflight.kinds.asked import Asked
 from preflight.kinds.rooms import facts_of
+from preflight.scripts.elsewhere import folder_of
 from preflight.scripts.facts import Ended, Met, Raised, Rehearsal
 from preflight.scripts.process import ScriptProcess, start
 from preflight.scripts.thread_stacks import below, stacks_of
@@ -158,8 +159,7 @@ def _ending(running: ScriptProcess, heard: Heard, asked: Asked) -> Ended:
 def _waiting(how: str, running: ScriptProcess, asked: Asked) -> Ended:
     """Say where it stands that has given no sign for long."""
     pid, wire = running.popen.pid, asked.wire
-    folder = os.path.dirname(os.path.realpath(wire["path"])) if wire["path"] else os.getcwd()
-    own = OwnFiles(asked.root, folder)
+    own = OwnFiles(asked.root, folder_of(wire))
     silent = round(time.monotonic() - running.heard, 1)
     waiting = tuple(stacks_of(pid, below(pid), wire["scratch"], own))
     return Ended(how=how, waiting=waiting, silent=silent)

@@ -102,8 +102,8 @@ class Watch:
     """Exceptions, by `id`, of which a check tells that looked at what raised them."""
 
     _at: str = SETUP
-    _evaluates: weakref.ref[Any] | None = None
-    """The model that was set to evaluate last, until it is set to train."""
+    _evaluates: Callable[[], Any] = lambda: None
+    """Gives the model that was set to evaluate last, until it is set to train, or is gone."""
 
     _evaluated: int = -1
     """How many steps there were when it evaluated last."""
@@ -141,13 +141,12 @@ class Watch:
 
     def met(self, met: Met) -> None:
         """Tell of something that the script did; what one line does again is counted."""
-        if not self._tell_each(self._so_far.add(met)):
-            self.sign()
+        self._tell_each(self._so_far.add(met))
+        self.sign()
 
-    def _tell_each(self, every: Sequence[CountedMet]) -> bool:
+    def _tell_each(self, every: Sequence[CountedMet]) -> None:
         for one in every:
             self.tell(met=one.place, facts=to_brief(one.met))
-        return bool(every)
 
     def gave(self, *facts: object, key: str = "") -> None:
         """Tell what was seen of an object; what comes later under the same key takes its place."""
@@ -217,14 +216,13 @@ class Watch:
     @contextmanager
     def looking(self) -> Iterator[bool]:
         """Say whether this thread is not already within something that is watched."""
-        free = self.is_here and not getattr(self._busy, "is_so", False)
-        if free:
-            self._busy.is_so = True
+        was_busy = getattr(self._busy, "is_so", False)
+        free = self.is_here and not was_busy
+        self._busy.is_so = was_busy or free
         try:
             yield free
         finally:
-            if free:
-                self._busy.is_so = False
+            self._busy.is_so = was_busy
 
     def stepped(self) -> None:
         """Count that gradients were computed."""
@@ -245,11 +243,10 @@ class Watch:
         loader; `at` is the first of them. Before the first step it is one of a model that is owned
         by an optimizer by then: others are set so as they are made, or for good.
         """
-        known = None if self._evaluates is None else self._evaluates()
-        if not evaluating and self._begun is not None and known is module:
+        if not evaluating and self._begun is not None and self._evaluates() is module:
             self.evaluates(self._begun)
         self._begun = at if evaluating else None
-        self._evaluates = weakref.ref(module) if evaluating else None
+        self._evaluates = weakref.ref(module) if evaluating else lambda: None
         if self._at != SETUP or (owned and self._begun is not None):
             self.goes_on(evaluating=evaluating)
 
@@ -261,7 +258,7 @@ class Watch:
 
     def has_evaluated(self) -> None:
         """Note that an evaluation is over, in whatever mode it leaves its model."""
-        self._evaluates = None
+        self._evaluates = lambda: None
         self.goes_on(evaluating=False)
 
     @property
@@ -270,7 +267,7 @@ class Watch:
 
         Who keeps the modes of all modules, as Lightning does, sets them back without a call.
         """
-        module = None if self._evaluates is None else self._evaluates()
+        module = self._evaluates()
         if self._at == EVALUATION and module is not None and module.training:
             return TRAINING
         return self._at
@@ -283,10 +280,9 @@ class Watch:
     @property
     def in_eval_mode(self) -> bool:
         """Whether a model was set to evaluate, and was not set back or frozen since."""
-        module = None if self._evaluates is None else self._evaluates()
-        if module is None or module.training:
-            return False
-        return any(one.requires_grad for one in module.parameters())
+        module = self._evaluates()
+        is_set = module is not None and not module.training
+        return is_set and any(one.requires_grad for one in module.parameters())
 
     def goes_on(self, *, evaluating: bool) -> None:
         """Say whether a batch is for evaluation or for training."""

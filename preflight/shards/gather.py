@@ -85,9 +85,7 @@ class Shards(Gather):
         self._awaited.clear()
         self._are_all_read = True
         self.come += self._released()
-        root = self.run.job.root
-        named = (one for one in self.run.targets if isinstance(one, Shard))
-        known = {os.path.abspath(os.path.join(root, one.path)) for one in named}
+        known = {self.run.full(one.path) for one in self.run.targets if isinstance(one, Shard)}
         for path in self._reads:
             if path not in known and os.path.isfile(path):
                 question = self.question(Shard(path=path))
@@ -154,7 +152,7 @@ class Shards(Gather):
             yield Looked(facts=facts, target=target, read_at=read_at)
 
     def _loaders_of(self, target: Shard) -> list[Reads]:
-        return self._reads.get(os.path.abspath(os.path.join(self.run.job.root, target.path)), [])
+        return self._reads.get(self.run.full(target.path), [])
 
 
 def _use_of(

@@ -14,13 +14,16 @@ from typing import NamedTuple
 
 from preflight.host.environment import launcher_of
 from preflight.sources.facts import Conditions, EnvironmentRead, Store
+from preflight.syntax.full_names import full_name, imported
 from preflight.syntax.parsing import Parsed, code_of
 from preflight.syntax.process_groups import JOINS, names_of_torch, needed_by
-from preflight.syntax.running import text_of
+from preflight.syntax.running import is_none, text_of
 from preflight.syntax.surroundings import Around, called, walk
 
 # Who speaks of the environment says one of these, unless by another name that it has given.
 _WORDS = f"environ|getenv|putenv|dotenv|{JOINS}"
+
+_ASKED = frozenset({"os", "os.environ", "os.getenv", "os.putenv"})
 
 # Who gives them such a name writes one of these.
 _RENAMES = re.compile(r"\bos\b.*\bas\b|\bfrom\s+os\b|=[\s(]*(?:\w+\.)?environ\b")
@@ -148,29 +151,15 @@ def _names_it(variable: str, launcher: str | None, texts: set[str] | frozenset[s
 
 def _names(parsed: Parsed) -> dict[str, str]:
     """Give the full names of what a file calls otherwise: `{"env": "os.environ", "o": "os"}`."""
-    names = {"os": "os"}
     kept: list[str] = []
     places = parsed.lines_of(_RENAMES)
     nodes = [node for node, _ in walk(parsed.tree, places) if isinstance(node, ast.stmt)]
+    known = imported(nodes).items()
+    names = {"os": "os"} | {name: full for name, full in known if full in _ASKED}
     for node in nodes:
-        if isinstance(node, ast.Import):
-            names.update((one.asname or "os", "os") for one in node.names if one.name == "os")
-        elif isinstance(node, ast.ImportFrom) and node.module == "os":
-            names.update((one.asname or one.name, f"os.{one.name}") for one in node.names)
-    for node in nodes:
-        if isinstance(node, ast.Assign) and _full_name(node.value, names) == "os.environ":
+        if isinstance(node, ast.Assign) and full_name(node.value, names) == "os.environ":
             kept += (one.id for one in node.targets if isinstance(one, ast.Name))
     return names | dict.fromkeys(kept, "os.environ")
-
-
-def _full_name(node: ast.AST, names: Mapping[str, str]) -> str:
-    """Say what an expression is, where a file knows it by its import; nothing of anything else."""
-    attributes: list[str] = []
-    while isinstance(node, ast.Attribute):
-        attributes.append(node.attr)
-        node = node.value
-    known = names.get(node.id) if isinstance(node, ast.Name) else None
-    return ".".join([known, *reversed(attributes)]) if known else ""
 
 
 # --- one place ------------------------------------------------------------------------------------
@@ -181,10 +170,10 @@ def _lookup(node: ast.AST, names: Mapping[str, str]) -> tuple[str, bool] | None:
     if not isinstance(node, ast.Call) or not node.args:
         return None
     variable = text_of(node.args[0])
-    if variable is None or _full_name(node.func, names) not in {"os.environ.get", "os.getenv"}:
+    if variable is None or full_name(node.func, names) not in {"os.environ.get", "os.getenv"}:
         return None
     defaults = [*node.args[1:], *(keyword.value for keyword in node.keywords)]
-    return variable, all(isinstance(one, ast.Constant) and one.value is None for one in defaults)
+    return variable, all(map(is_none, defaults))
 
 
 def _hard_reads(
@@ -193,7 +182,7 @@ def _hard_reads(
     """Give the variable, the exception and the lookup of an expression that needs the variable."""
     yield from ((variable, "ValueError", node) for variable in needed_by(node, torch))
     if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
-        variable = text_of(node.slice) if _full_name(node.value, names) == "os.environ" else None
+        variable = text_of(node.slice) if full_name(node.value, names) == "os.environ" else None
         if variable is not None:
             yield variable, "KeyError", node
             return
@@ -238,19 +227,19 @@ def _soft_reads(node: ast.AST, names: Mapping[str, str]) -> Iterator[str]:
         yield found[0]
     if isinstance(node, ast.Compare) and isinstance(node.ops[0], (ast.In, ast.NotIn)):
         variable = text_of(node.left)
-        if variable is not None and _full_name(node.comparators[0], names) == "os.environ":
+        if variable is not None and full_name(node.comparators[0], names) == "os.environ":
             yield variable
 
 
 def _stored(node: ast.AST, names: Mapping[str, str]) -> Iterator[str]:
     """Give the variables that a statement or a call sets."""
     if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
-        if _full_name(node.value, names) == "os.environ":
+        if full_name(node.value, names) == "os.environ":
             yield text_of(node.slice) or ""
-    elif isinstance(node, ast.AugAssign) and _full_name(node.target, names) == "os.environ":
+    elif isinstance(node, ast.AugAssign) and full_name(node.target, names) == "os.environ":
         yield from _keys(node.value)
     elif isinstance(node, ast.Call):
-        name = _full_name(node.func, names)
+        name = full_name(node.func, names)
         if name in {"os.environ.setdefault", "os.putenv"}:
             yield from filter(None, map(text_of, node.args[:1]))
         elif name == "os.environ.update":

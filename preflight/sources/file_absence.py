@@ -122,7 +122,7 @@ def _tried(node: ast.Try) -> ast.expr | None:
         kinds = one.type.elts if isinstance(one.type, ast.Tuple) else [one.type]
         names = {"" if kind is None else last_name(kind) for kind in kinds}
         if calls and not _MISSING.isdisjoint(names):
-            return None if _has_raise(one.body) else calls[0]
+            return None if has_raise(one.body) else calls[0]
     return None
 
 
@@ -160,7 +160,7 @@ def _must_be(node: ast.AST) -> ast.expr | None:
     """Give a test at which a run stops."""
     if isinstance(node, ast.Assert):
         return node.test
-    return node.test if isinstance(node, ast.If) and _has_raise(node.body) else None
+    return node.test if isinstance(node, ast.If) and has_raise(node.body) else None
 
 
 def _counted_sides(node: ast.AST, test: ast.expr) -> tuple[str, str] | None:
@@ -221,8 +221,9 @@ def _listed_whole(node: ast.AST) -> frozenset[str]:
 
 
 def _raises(node: ast.If | ast.IfExp) -> bool:
-    return isinstance(node, ast.If) and (_has_raise(node.body) or _has_raise(node.orelse))
+    return isinstance(node, ast.If) and (has_raise(node.body) or has_raise(node.orelse))
 
 
-def _has_raise(body: Sequence[ast.stmt]) -> bool:
+def has_raise(body: Sequence[ast.stmt]) -> bool:
+    """Whether statements raise, by one of themselves."""
     return any(isinstance(one, ast.Raise) for one in body)

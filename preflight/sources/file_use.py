@@ -14,7 +14,7 @@ from preflight.objects.facts import Definition
 from preflight.pairing.beside_images import kinds_in
 from preflight.pairing.rules import PLAIN
 from preflight.pipelines.facts import UsesFiles
-from preflight.sources.file_absence import ASIDE, ASKS, needing, skipping
+from preflight.sources.file_absence import ASIDE, ASKS, has_raise, needing, skipping
 from preflight.syntax.parsing import Parsed
 from preflight.syntax.running import FUNCTIONS, last_name, text_of
 
@@ -97,16 +97,12 @@ def _asking(tree: ast.Module) -> Iterator[ast.expr]:
 def _tests(holder: ast.AST) -> Iterator[ast.expr]:
     for node in ast.walk(holder):
         if isinstance(node, ast.If):
-            raising = [*map(_raises, (node.body, node.orelse))]
+            raising = [*map(has_raise, (node.body, node.orelse))]
             yield from [] if any(raising) else [node.test]
         elif isinstance(node, ast.IfExp):
             yield node.test
         elif isinstance(node, ast.comprehension):
             yield from node.ifs
-
-
-def _raises(body: Sequence[ast.stmt]) -> bool:
-    return any(isinstance(one, ast.Raise) for one in body)
 
 
 def _asks(test: ast.expr) -> bool:

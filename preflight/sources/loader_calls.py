@@ -9,11 +9,11 @@ from typing import NamedTuple
 
 from preflight.pipelines.facts import RESAMPLED
 from preflight.sources.facts import Draws, LoaderCall
-from preflight.sources.given_values import Given, given_in
 from preflight.sources.work.work_names import LOADER_CLASSES
+from preflight.syntax.given_values import Given, given_in
 from preflight.syntax.parsing import Parsed, code_of
 from preflight.syntax.running import last_name
-from preflight.syntax.surroundings import Around, called, walk
+from preflight.syntax.surroundings import always_runs, called, walk
 
 _METHODS = frozenset({"fork", "spawn", "forkserver"})
 
@@ -64,7 +64,7 @@ def loader_calls(parsed: Parsed, file: str) -> LoaderCalls:
     given = given_in(node for node, _ in walked)
     calls = [(node, around) for node, around in walked if isinstance(node, ast.Call)]
     calls.sort(key=lambda one: (one[0].lineno, one[0].col_offset))
-    contexts = {_method_of(call) for call, _ in calls if called(call) == "get_context"}
+    contexts = {method_of(call) for call, _ in calls if called(call) == "get_context"}
     context = contexts.pop() if len(contexts) == 1 else None
     return LoaderCalls(
         loaders=tuple(
@@ -81,8 +81,8 @@ def loader_calls(parsed: Parsed, file: str) -> LoaderCalls:
         methods=tuple(
             MethodCall(method, f"{file}:{call.lineno}", around.inside)
             for call, around in calls
-            if called(call) == "set_start_method" and _always_runs(around)
-            for method in [_method_of(call)]
+            if called(call) == "set_start_method" and always_runs(around)
+            for method in [method_of(call)]
             if method is not None
         ),
     )
@@ -148,22 +148,17 @@ def _own_method(call: ast.Call, context: str | None) -> str | None:
             if isinstance(value, ast.Constant):
                 return value.value if value.value in _METHODS else None
             is_made = isinstance(value, ast.Call) and called(value) == "get_context"
-            return _method_of(value) if is_made else context  # type: ignore[arg-type]
+            return method_of(value) if is_made else context  # type: ignore[arg-type]
     return None
 
 
-def _method_of(call: ast.Call) -> str | None:
+def method_of(call: ast.Call) -> str | None:
     """Give the start method that a call is handed as a literal."""
     given = [*call.args[:1], *(one.value for one in call.keywords if one.arg == "method")]
     if not given or not isinstance(given[0], ast.Constant):
         return None
     method = given[0].value
     return method if method in _METHODS else None
-
-
-def _always_runs(around: Around) -> bool:
-    """Whether no test stands around it but the one for the main module."""
-    return not around.conditional or around.tested == {"__main__"}
 
 
 # --- shards ---------------------------------------------------------------------------------------

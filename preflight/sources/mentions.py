@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 from preflight.sources.environment_reads import standing
 from preflight.sources.facts import ArgumentPlace, EnvironmentRead, Mention, Mentions, ReadAt
-from preflight.sources.given_values import OPTIONS, given_by
 from preflight.sources.work.work_names import TRAINS
+from preflight.syntax.given_values import OPTIONS, given_by
 from preflight.syntax.outcomes import names_asked
 from preflight.syntax.parsing import Parsed, expression_of
 from preflight.syntax.running import FUNCTIONS, key_of, last_name, text_of
@@ -166,7 +166,7 @@ def _given(node: ast.AST) -> Iterator[tuple[str, ast.expr | None]]:
         yield from _of_call(node)
     else:
         each = given_by(node)
-        yield from ((name, _default_of(value)) for name, value in each)
+        yield from ((name, _default_of(one)) for name, one in each if one is not None)
     if isinstance(node, FUNCTIONS):
         yield node.name, _returned(node)
     targets: list[ast.expr | None] = []
@@ -176,8 +176,6 @@ def _given(node: ast.AST) -> Iterator[tuple[str, ast.expr | None]]:
         targets = [one.optional_vars for one in node.items]
     elif isinstance(node, ast.Assign) and not isinstance(node.value, (ast.Tuple, ast.List)):
         targets = [one for one in node.targets if isinstance(one, (ast.Tuple, ast.List))]
-    elif isinstance(node, ast.NamedExpr):
-        yield node.target.id, node.value
     for target in targets:
         every = target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]
         yield from ((key_of(one) or "", None) for one in every if one is not None)

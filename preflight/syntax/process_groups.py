@@ -5,11 +5,15 @@ from __future__ import annotations
 import ast
 import re
 
+from preflight.syntax.full_names import imported
 from preflight.syntax.parsing import Parsed
 from preflight.syntax.running import text_of
 from preflight.syntax.surroundings import walk
 
 JOINS = "init_process_group"
+
+# The last part of what is imported, by which a file comes to it.
+_LEADS = frozenset({"torch", "distributed", "distributed_c10d", JOINS})
 
 _ARGUMENTS = ("backend", "init_method", "timeout", "world_size", "rank", "store")
 
@@ -24,17 +28,10 @@ def names_of_torch(parsed: Parsed) -> frozenset[str]:
     """
     if not any(JOINS in line for line in parsed.lines):
         return frozenset()
-    names: set[str] = set()
     places = parsed.lines_of(re.compile(r"\btorch\b"))
-    for node, _ in walk(parsed.tree, places):
-        if isinstance(node, ast.Import):
-            for one in node.names:
-                if one.name.partition(".")[0] == "torch":
-                    names.add(one.asname or "torch")
-        elif isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "torch":
-            wanted = [one for one in node.names if one.name in {"distributed", JOINS}]
-            names.update(one.asname or one.name for one in wanted)
-    return frozenset(names)
+    names = imported(node for node, _ in walk(parsed.tree, places))
+    split = {name: full.split(".") for name, full in names.items()}
+    return frozenset(n for n, full in split.items() if full[0] == "torch" and full[-1] in _LEADS)
 
 
 def needed_by(node: ast.AST, torch: frozenset[str]) -> tuple[str, ...]:

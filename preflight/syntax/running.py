@@ -6,7 +6,7 @@ Nothing is recursive beyond a fixed depth: code is somebody else's, nested as de
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -77,22 +77,32 @@ def _inside(node: ast.stmt) -> list[ast.stmt]:
     return found
 
 
-def truth(test: ast.expr, depth: int = 0) -> bool | None:
-    """Say how a test comes out when a file is imported; None where that cannot be told.
+def truth(
+    test: ast.expr, told: Callable[[ast.expr], bool | None] | None = None, depth: int = 0
+) -> bool | None:
+    """Say how a test comes out; None where that cannot be told.
 
-    Whoever asks for an environment variable or an argument has made a guard of it: neither is set.
+    What it is made of comes out as is `told`; where nothing is, as when a file is imported.
     """
     if depth > _DEEPEST:
         return None
     if isinstance(test, ast.BoolOp):
-        each = [truth(value, depth + 1) for value in test.values]
+        each = [truth(value, told, depth + 1) for value in test.values]
         settles = isinstance(test.op, ast.Or)
         if settles in each:
             return settles
         return None if None in each else not settles
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-        opposite = truth(test.operand, depth + 1)
+        opposite = truth(test.operand, told, depth + 1)
         return None if opposite is None else not opposite
+    return (told or _when_imported)(test)
+
+
+def _when_imported(test: ast.expr) -> bool | None:
+    """Say how it comes out when a file is imported.
+
+    Whoever asks for an environment variable or an argument has made a guard of it: neither is set.
+    """
     if isinstance(test, ast.Constant):
         return bool(test.value)
     if isinstance(test, (ast.Name, ast.Attribute)):

@@ -93,6 +93,11 @@ def called(node: ast.Call) -> str:
     return last_name(node.func)
 
 
+def always_runs(around: Around) -> bool:
+    """Whether no test stands around it but the one for the main module."""
+    return not around.conditional or around.tested == {"__main__"}
+
+
 def launchers_in(name: str) -> frozenset[str]:
     """Say which launchers a name speaks of: `init_slurm`, `MPIEnvironment`."""
     words = {word.lower() for word in _WORD.findall(name)}

@@ -18,7 +18,8 @@ from preflight.targets.file_types.suffixes import (
 )
 from preflight.targets.repository import Repository
 from preflight.targets.targets import CacheFolder, Shard, Source, Unlistable
-from preflight.values.listing import FolderListing, leads_to_system, list_names
+from preflight.values import listing
+from preflight.values.listing import FolderListing, list_names
 
 _LAST_OF_SHARDS = frozenset(suffix[suffix.rfind(".") :] for suffix in SHARD_SUFFIXES)
 
@@ -50,7 +51,7 @@ def look_around(folder: str, *, whole: bool = False) -> tuple[Target, ...]:
     """
     repository = Repository(folder, named=whole)
     shards: list[Target] = []
-    unread: list[str] = []
+    unread: dict[str, str] = {}
     states: set[str] = set()
     entries: set[str] = set()
     by_steps = False
@@ -181,25 +182,9 @@ def _from_below(folder: str, place: str) -> Iterator[str]:
         yield folder
 
 
-def walk(folder: str, unread: list[str] | None = None) -> Iterator[tuple[str, FolderListing]]:
-    """Walk a tree, its folders in the order of their names, each once; links come at the end."""
-    todo, links, seen = [folder], list[str](), set[tuple[int, int]]()
-    while todo or links:
-        place = todo.pop() if todo else links.pop(0)
-        try:
-            listed = list_names(place)
-        except OSError:
-            if unread is not None:
-                unread.append(place)
-            continue
-        identity = listed.mark[:2]
-        if identity[1] and identity in seen:
-            continue
-        seen.add(identity)
-        inner = [one for one in listed.folders if _may_hold_a_job(one)]
-        todo += sorted((one.path for one in inner if not one.is_symlink()), reverse=True)
-        links += sorted(one.path for one in inner if one.is_symlink())
-        yield place, listed
+def walk(folder: str, unread: dict[str, str] | None = None) -> Iterator[tuple[str, FolderListing]]:
+    """Walk a tree, but for what holds no part of a job."""
+    return listing.walk(folder, _may_hold_a_job, {} if unread is None else unread)
 
 
 def _may_hold_a_job(entry: os.DirEntry[str]) -> bool:
@@ -207,8 +192,7 @@ def _may_hold_a_job(entry: os.DirEntry[str]) -> bool:
     return not (
         entry.name.startswith(".")
         or entry.name in SKIPPED_FOLDERS
-        or leads_to_system(entry.path)
-        or os.path.exists(os.path.join(entry.path, "pyvenv.cfg"))
+        or listing.leads_to_system(entry.path)
     )
 
 
@@ -244,7 +228,7 @@ def may_be_there(path: str) -> bool:
 
 def holds_nothing(folder: str) -> bool:
     """Whether there is no file in a folder, but for what begins with a dot: `.gitkeep`."""
-    unread: list[str] = []
+    unread: dict[str, str] = {}
     names = (name for _, listed in walk(folder, unread) for name in listed.names)
     return os.path.isdir(folder) and all(name[0] == "." for name in names) and not unread
 
@@ -261,7 +245,7 @@ def holds_no_cache(path: str) -> str | None:
         fits = contents.may_be_cached(path) if is_bin else contents.is_tensors(path)
         by_name = "" if is_bin else f" by its name ({', '.join(suffixes)}), and"
         return None if fits else f"is no cached file{by_name or ':'} it {contents.called(path)}"
-    unread: list[str] = []
+    unread: dict[str, str] = {}
     names = (name.lower() for _, listed in walk(path, unread) for name in listed.names)
     if any(name.endswith(suffixes) for name in names) or unread:
         return None

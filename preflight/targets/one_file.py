@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from preflight.formats.magic import head_of
 from preflight.kinds.target import Target
 from preflight.targets.file_types import contents
 from preflight.targets.file_types.suffixes import CACHE_SUFFIXES, IMAGE_SUFFIXES, SHARD_SUFFIXES
@@ -73,7 +74,7 @@ def one_of_data(value: str, path: str, captions: CaptionRule) -> Shard | Folder 
 
 def may_be_shard(path: str) -> bool:
     """Whether a file is a shard by its name or its first bytes, or cannot be read."""
-    return is_shard(path) or contents.head_of(path) is None or contents.is_tar(path)
+    return is_shard(path) or head_of(path) is None or contents.is_tar(path)
 
 
 def source_at(path: str, value: str) -> Source:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ast
-import linecache
 import re
 from collections.abc import Iterator
 
+from preflight.objects.source_trees import parsed, source_of
 from preflight.syntax.outcomes import COMPARED
-from preflight.syntax.running import FUNCTIONS, called_in, last_name
+from preflight.syntax.running import FUNCTIONS, called_in, last_name, truth
 
 ASKS_FOR_GPU = re.compile(r"\b(?:cuda|accelerator|mps|xpu)\.(?:is_available|device_count)\(")
 
@@ -43,7 +43,7 @@ def ends_but_for_cuda(file: str, line: int) -> bool:
     test = _innermost(_statements(file, line)[1])
     if test is None:
         return False
-    answer = _with_one_gpu(test.test)
+    answer = truth(test.test, _with_one_gpu)
     if isinstance(test, ast.Assert):
         return answer is True
     branch = {True: test.orelse, False: test.body}.get(answer, []) if answer is not None else []
@@ -68,10 +68,7 @@ def left_without_gpu(file: str) -> int | None:
 
 def _statements(file: str, line: int) -> tuple[ast.AST, list[ast.stmt]]:
     """Give the file's tree, and the statements of it that a line lies in."""
-    try:
-        tree = ast.parse("".join(linecache.getlines(file)))
-    except (SyntaxError, ValueError):
-        return ast.Module([], []), []
+    tree = parsed(source_of(file)) or ast.Module([], [])
     every = [one for one in ast.walk(tree) if isinstance(one, ast.stmt)]
     return tree, [one for one in every if one.lineno <= line <= (one.end_lineno or 0)]
 
@@ -82,17 +79,10 @@ def _innermost(here: list[ast.stmt]) -> ast.If | ast.Assert | None:
 
 
 def _with_one_gpu(test: ast.expr) -> bool | None:
-    """Say how a test comes out where there is one GPU; None: that is not known."""
+    """Say how a part of a test comes out where there is one GPU; None: that is not known."""
     match test:
         case ast.Call() if _OF_CUDA.search(ast.unparse(test)):
             return True
-        case ast.UnaryOp(op=ast.Not(), operand=inner):
-            answer = _with_one_gpu(inner)
-            return None if answer is None else not answer
-        case ast.BoolOp(op=op, values=values):
-            decides = isinstance(op, ast.Or)
-            answers = {_with_one_gpu(one) for one in values}
-            return decides if decides in answers else None if None in answers else not decides
         case ast.Compare(
             left=ast.Call() as call, ops=[by], comparators=[ast.Constant(value=other)]
         ):

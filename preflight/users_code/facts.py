@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from preflight.findings.finding import Location
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Frame:
@@ -14,6 +16,10 @@ class Frame:
     line: int
     function: str
     text: str
+
+    def place(self, name: str | None = None) -> Location:
+        """Give where this is, for what has a name there."""
+        return Location(file=self.file, line=self.line, name=name)
 
 
 ASKED_FOR = "a GPU"

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
-import linecache
 import os
 import re
 import traceback
 from collections.abc import Iterator
 
+from preflight.objects.source_trees import parsed, source_of
+from preflight.syntax.given_values import assigned, defaults
 from preflight.users_code.in_the_way import is_foreign
 
 _READS = r"""(?:environ(?:\.get\(|\[)|getenv\()\s*["']([A-Za-z_][A-Za-z0-9_]*)["']"""
@@ -50,12 +51,8 @@ def _is_os(file: str) -> bool:
 
 def _read_before(file: str, line: str) -> str | None:
     """Name what a name of the line was given: `rank = os.environ.get("RANK")`."""
-    try:
-        tree = ast.parse("".join(linecache.getlines(file)))
-    except (SyntaxError, ValueError):
-        return None
     names = {*_NAME.findall(line)}
-    for target, value in _given(tree):
+    for target, value in _given(parsed(source_of(file)) or ast.Module([], [])):
         got = _GOT.search(ast.unparse(value))
         if got is not None and got[1] not in os.environ and target in names:
             return got[1]
@@ -64,33 +61,14 @@ def _read_before(file: str, line: str) -> str | None:
 
 def _given(tree: ast.AST) -> Iterator[tuple[str, ast.expr]]:
     for node in ast.walk(tree):
-        if isinstance(node, ast.Assign):
-            for target in node.targets:
-                yield from _pairs(target, node.value)
-        elif isinstance(node, (ast.AnnAssign, ast.NamedExpr)) and node.value is not None:
-            yield ast.unparse(node.target), node.value
-        elif isinstance(node, ast.arguments):
-            named = (*node.posonlyargs, *node.args)[::-1]
-            usual = [*zip(named, node.defaults[::-1], strict=False)]
-            usual += [
-                (one, its)
-                for one, its in zip(node.kwonlyargs, node.kw_defaults, strict=True)
-                if its
-            ]
-            yield from ((one.arg, value) for one, value in usual)
-
-
-def _pairs(target: ast.expr, value: ast.expr) -> Iterator[tuple[str, ast.expr]]:
-    """Take `a, b = c, d` for two."""
-    if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
-        for one, its in zip(target.elts, value.elts, strict=False):
-            yield ast.unparse(one), its
-    else:
-        yield ast.unparse(target), value
+        if isinstance(node, ast.arguments):
+            yield from ((name, value) for name, value in defaults(node) if value is not None)
+        else:
+            yield from ((ast.unparse(target), value) for target, value in assigned(node))
 
 
 def _said(text: str, file: str) -> str | None:
-    source = "".join(linecache.getlines(file))
+    source = source_of(file)
     for said in _SAYS.finditer(text):
         name = said[1] or said[2]
         if name not in os.environ and re.search(_TAKEN.format(re.escape(name)), source):

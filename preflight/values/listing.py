@@ -1,9 +1,9 @@
-"""Lists one folder by names alone."""
+"""Lists folders by names alone."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 
@@ -70,6 +70,32 @@ def list_names(path: str) -> FolderListing:
             else:
                 listed.others.append(one.name)
     return listed
+
+
+def walk(
+    top: str, enters: Callable[[os.DirEntry[str]], bool], unread: dict[str, str]
+) -> Iterator[tuple[str, FolderListing]]:
+    """Walk a tree, its folders in the order of their names, each once; links come at the end.
+
+    The environment of another Python within it is left out, and folders that `enters` leaves out.
+    Those that cannot be listed are added to the unread ones, each with the reason.
+    """
+    todo, links, seen = [top], list[str](), set[tuple[int, int]]()
+    while todo or links:
+        place = todo.pop() if todo else links.pop(0)
+        try:
+            listed = list_names(place)
+        except OSError as error:
+            unread[place] = error.strerror or str(error)
+            continue
+        identity = listed.mark[:2]
+        if (identity[1] and identity in seen) or (place != top and "pyvenv.cfg" in listed.files):
+            continue
+        seen.add(identity)
+        inner = [one for one in listed.folders if enters(one)]
+        todo += sorted((one.path for one in inner if not one.is_symlink()), reverse=True)
+        links += sorted(one.path for one in inner if one.is_symlink())
+        yield place, listed
 
 
 def names_in(folder: str) -> list[str]:

@@ -101,6 +101,7 @@ HEALTHY = {
         TWO,
         (*PLAIN, "train/cat/.ipynb_checkpoints/1-checkpoint.jpg"),
     ),
+    "a home folder": ('datasets.ImageFolder(os.path.expanduser("~/train"))\n', PLAIN),
     "an address": ('datasets.ImageFolder("s3://b/train")\n', PLAIN),
 }
 
@@ -138,6 +139,21 @@ DAMAGED = {
         'sets = {x: datasets.ImageFolder(os.path.join("data", x)) for x in ["train", "val"]}\n',
         (*PLAIN, "val/bee"),
         "gives 2 of 2 classes other labels than data/train",
+    ),
+    "two names at once": (
+        'TRAIN, VAL = "data/train", "data/val"\ndatasets.ImageFolder(TRAIN)\n',
+        (*PLAIN, "train/emu/"),
+        "no image: emu",
+    ),
+    "beside a file": (
+        'datasets.ImageFolder(os.path.join(os.path.dirname("data/all.csv"), "train"))\n',
+        (*PLAIN, "train/emu/"),
+        "no image: emu",
+    ),
+    "an option by another name": (
+        TWO.replace("(args.data", "(data").replace("train =", "data = args.data\ntrain ="),
+        (*PLAIN, "train/emu/"),
+        "no image: emu",
     ),
     "pathlib": ('ROOT = Path("data")\ndatasets.ImageFolder(ROOT / "train")\n',
         (*PLAIN, "train/emu/"), "no image: emu"),

@@ -21,6 +21,7 @@ JOINS = (
     'dist.init_process_group("gloo")',
     'torch.distributed.init_process_group(backend="gloo", init_method="env://")',
     'from torch.distributed import init_process_group as join\njoin("gloo", None)',
+    'from torch.distributed import distributed_c10d as c10d\nc10d.init_process_group("gloo")',
     'dist.init_process_group("gloo", rank=-1)',
     'def main():\n    dist.init_process_group("gloo")\nmain()',
 )

@@ -39,6 +39,8 @@ def found_by(folder: Path, source: str, *words: str, **flags: Any) -> list[Findi
 
 HEALTHY = {
     "all there": f'wds.WebDataset("{FOUR}")\n',
+    "a path": 'wds.WebDataset(os.path.join("data", "{000..003}.tar"))\n',
+    "one of two": f'wds.WebDataset("{EIGHT}" if os.environ.get("BIG") else "{FOUR}")\n',
     "by file:": f'wds.WebDataset("file:{FOUR}")\n',
     "a constant": f'URLS = "{FOUR}"\nwds.WebDataset(URLS)\n',
     "behind an address": 'wds.WebDataset("https://x.org/{000..007}.tar")\n',
@@ -119,6 +121,7 @@ OPENED = {
         'AT: str = "data"\nLAST = "007"\nwds.WebDataset(f"{AT}/{{000..{LAST}}}.tar")\n',
         6,
     ),
+    "a path": ('AT = "data"\nwds.WebDataset(os.path.join(AT, "{000..007}.tar"))\n', 5),
     "a sum": ('AT = "data/"\nwds.WebDataset(AT + "{000..007}.tar")\n', 5),
     "a list": (LIST, 4),
     "in a function": (IN_A_FUNCTION, 5),

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from preflight.host.start_method import default_start_method
+from preflight.sources.loader_calls import method_of
 from preflight.syntax.parsing import UnparsableError, parse
 from preflight.syntax.surroundings import called
 from preflight.users_code.frames import own_sources
@@ -44,11 +45,4 @@ def _calls(root: str) -> Iterator[tuple[str, str | None]]:
             continue
         for node in nodes:
             if isinstance(node, ast.Call) and called(node) == _WORD.decode():
-                yield f"{name_of(file, root)}:{node.lineno}", _given(node)
-
-
-def _given(call: ast.Call) -> str | None:
-    """Give the method that a call names; None where it is not written out."""
-    given = [*call.args[:1], *(one.value for one in call.keywords if one.arg == "method")]
-    value = given[0].value if given and isinstance(given[0], ast.Constant) else None
-    return value if isinstance(value, str) else None
+                yield f"{name_of(file, root)}:{node.lineno}", method_of(node)

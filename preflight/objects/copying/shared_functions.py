@@ -18,6 +18,7 @@ from preflight.objects.attributes import own_attributes, slots
 from preflight.objects.copying.code_uses import CACHED, given_to, of_class, used_of
 from preflight.objects.copying.refusing import is_module
 from preflight.objects.paths import ITSELF, attribute, item, parts_of_partial, written
+from preflight.objects.source_trees import names_used
 
 _NODES = 500_000
 _ITEMS = 2_000
@@ -154,15 +155,8 @@ def _is_called(holders: _Steps) -> bool:
     while todo:
         method = of_class(module, todo.pop())
         method = method.fget if type(method) is property else method
-        for one in _codes(method.__code__) if type(method) is types.FunctionType else ():
-            fresh = {named for named in one.co_names if named not in read}
+        if type(method) is types.FunctionType:
+            fresh = names_used(method.__code__) - read
             read |= fresh
             todo += fresh
     return name in read
-
-
-def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
-    yield code
-    for inner in code.co_consts:
-        if isinstance(inner, types.CodeType):
-            yield from _codes(inner)

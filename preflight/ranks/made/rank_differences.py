@@ -199,8 +199,8 @@ def _held_against(cause: str, first: Told, last: Told, again: Told) -> OtherItem
         cause=cause,
         others=max(len(before - now), len(now - before)),
         of=max(len(before), len(now)),
-        before=_one_of(first, before - now),
-        now=_one_of(again, now - before),
+        before=one_of(first, before - now),
+        now=one_of(again, now - before),
     )
 
 
@@ -265,7 +265,8 @@ def _is_no_matter(first: Told, again: Told) -> bool:
     return bool(alike) and all(alike)
 
 
-def _one_of(told: Told, numbers: set[int]) -> str:
+def one_of(told: Told, numbers: set[int]) -> str:
+    """Name the first of a rank's items that is one of these."""
     pairs = zip(told["keys"], told["names"], strict=False)
     return next((name for number, name in pairs if number in numbers), "")
 

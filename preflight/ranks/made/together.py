@@ -11,7 +11,14 @@ from collections.abc import Collection, Mapping, Sequence
 
 from preflight.ranks.made.epoch_items import MOST_ITEMS
 from preflight.ranks.made.facts import NEARLY_ALL, OtherItems
-from preflight.ranks.made.rank_differences import SURE, Told, are_split, is_other, is_resampled
+from preflight.ranks.made.rank_differences import (
+    SURE,
+    Told,
+    are_split,
+    is_other,
+    is_resampled,
+    one_of,
+)
 
 _LEAST = 0.1
 """Part of the items that is missing at least; less may be left out to have even batches, and is a
@@ -155,7 +162,7 @@ def _alike(cause: str, told: Sequence[Told], whole: Told, spare: int) -> OtherIt
         return None
     if cause == "alike" and len({frozenset(one["keys"]) for one in told}) == len(told):
         cause = "apart"
-    return OtherItems(cause, len(left), len({*whole["keys"]}), before=_name_of(left, whole))
+    return OtherItems(cause, len(left), len({*whole["keys"]}), before=one_of(whole, left))
 
 
 def _beyond(told: Sequence[Told], more: Told | None, spare: int) -> OtherItems | None:
@@ -168,7 +175,7 @@ def _beyond(told: Sequence[Told], more: Told | None, spare: int) -> OtherItems |
     left = {*more["keys"]} - here
     if len(left) <= spare:
         return None
-    return OtherItems("beyond", len(left), len(here) + len(left), before=_name_of(left, more))
+    return OtherItems("beyond", len(left), len(here) + len(left), before=one_of(more, left))
 
 
 def _several(told: Sequence[Told], whole: Told, ranks: int) -> OtherItems | None:
@@ -196,7 +203,7 @@ def _several(told: Sequence[Told], whole: Told, ranks: int) -> OtherItems | None
     twice = {key for key, number in owners.items() if 1 < number < max(len(parts), 3)}
     if owners and not twice:
         return None  # what all have, they have on purpose
-    return OtherItems("several", len(twice) or here - there, there, before=_name_of(twice, whole))
+    return OtherItems("several", len(twice) or here - there, there, before=one_of(whole, twice))
 
 
 def _are_parts(told: Sequence[Told]) -> bool:
@@ -243,11 +250,6 @@ def _have_some_in_common(told: Sequence[Told], spare: int) -> bool:
     """Whether parts have a few items in common: those were drawn, and are no parts of a whole."""
     parts: Collection[frozenset[int]] = {frozenset(one["keys"]) for one in told}
     return sum(map(len, parts)) - len(_union(told)) > spare
-
-
-def _name_of(left: set[int], told: Told) -> str:
-    pairs = zip(told["keys"], told["names"], strict=False)
-    return next((name for key, name in pairs if key in left), "")
 
 
 def _is_not_told(told: Told) -> bool:

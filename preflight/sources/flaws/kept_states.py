@@ -7,7 +7,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from preflight.syntax.running import last_name
+from preflight.syntax.given_values import assigned
+from preflight.syntax.running import is_none, last_name
 
 _HOLDS_TENSORS = re.compile(
     r"(?i)(?:^|[._(])(?:\w*model\w*|\w*net\w*|module|\w*encoder|\w*decoder|backbone|classifier|"
@@ -112,26 +113,12 @@ def _changed(node: ast.AST) -> Sequence[ast.expr]:
     if isinstance(node, (ast.Assign, ast.AnnAssign)):
         if kept_by(node) is not None:
             return []
-        return [target for target, value in _given(node) if not _is_nothing(value)]
+        return [target for target, value in assigned(node) if not is_none(value)]
     if isinstance(node, ast.Delete):
         return node.targets
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         return [node.func.value] if node.func.attr in _CHANGES else []
     return []
-
-
-def _given(node: ast.Assign | ast.AnnAssign) -> Iterator[tuple[ast.expr, ast.expr | None]]:
-    """Give what gets which value, also in `best, count = None, 0`."""
-    for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
-        is_both = isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple)
-        if is_both and len(target.elts) == len(node.value.elts):  # type: ignore[attr-defined,union-attr]
-            yield from zip(target.elts, node.value.elts, strict=True)  # type: ignore[attr-defined,union-attr]
-        else:
-            yield target, node.value
-
-
-def _is_nothing(value: ast.expr | None) -> bool:
-    return value is None or (isinstance(value, ast.Constant) and value.value is None)
 
 
 def _is_or_in(node: ast.expr, name: str) -> bool:

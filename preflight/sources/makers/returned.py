@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from preflight.syntax.bodies import own
-from preflight.syntax.running import is_none, last_name
+from preflight.syntax.given_values import defaults
+from preflight.syntax.running import is_none, last_name, text_of
 
 # How far a value is followed from name to name.
 _MOST_STEPS = 32
@@ -57,12 +58,7 @@ def returned_by(function: ast.FunctionDef) -> ReturnedValues:
 
 def needs_of(function: ast.FunctionDef) -> tuple[str, ...]:
     """Name the arguments without a default."""
-    arguments = function.args
-    places = [*arguments.posonlyargs, *arguments.args]
-    needed = places[: len(places) - len(arguments.defaults)]
-    named = zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
-    every = (*needed, *(one for one, value in named if value is None))
-    return tuple(one.arg for one in every)
+    return tuple(name for name, default in defaults(function.args) if default is None)
 
 
 def _bind(target: ast.expr, value: ast.expr, values: dict[str, list[ast.expr]]) -> None:
@@ -113,5 +109,5 @@ def _annotated(annotation: ast.expr | None) -> Iterator[str]:
     for node in ast.walk(annotation) if annotation is not None else ():
         if isinstance(node, (ast.Name, ast.Attribute)):
             yield last_name(node)
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-            yield node.value.partition("[")[0].rpartition(".")[2]
+        elif text := text_of(node):
+            yield text.partition("[")[0].rpartition(".")[2]

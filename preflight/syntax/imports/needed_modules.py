@@ -10,8 +10,7 @@ from functools import cache, lru_cache
 from typing import NamedTuple
 
 from preflight.syntax.imports.modules import MOST_MODULES, Modules, dotted_of, places_of_job
-from preflight.syntax.imports.path_expressions import path_of
-from preflight.syntax.imports.path_of_modules import added_to_path
+from preflight.syntax.imports.path_of_modules import added_to_path, texts_in
 from preflight.syntax.running import text_of
 from preflight.syntax.scopes import Module
 from preflight.syntax.surroundings import called, walk
@@ -122,7 +121,7 @@ def _said(text: str) -> ast.stmt:
 
 def _file_of(node: ast.expr, module: Module, modules: Modules) -> Module | None:
     """Read the script that `runpy.run_path` runs: from the job's folder, or else beside it."""
-    path = path_of(node, module, modules.root)
+    path = texts_in(module, modules.root).only(node)
     for folder in (modules.root, os.path.dirname(module.path)):
         full = os.path.normpath(os.path.join(folder, path or ""))
         if full.endswith(".py") and os.path.isfile(full):

@@ -8,11 +8,12 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 
+from preflight.syntax.full_names import imported
 from preflight.syntax.imports.modules import MOST_MODULES
-from preflight.syntax.imports.path_expressions import path_of
 from preflight.syntax.running import last_name
 from preflight.syntax.scopes import Module
 from preflight.syntax.surroundings import called
+from preflight.syntax.written_texts import WrittenTexts
 
 # What adds to sys.path, and which argument says where.
 _ADDS = {"insert": 1, "append": 0}
@@ -39,26 +40,24 @@ def _places(module: Module, home: str) -> Iterator[str]:
     if "addsitedir" not in text and not ("sys" in text and "path" in text):
         return
     nodes = [*ast.walk(module.parsed.tree)]
-    of_sys, paths = _names(nodes)
+    names = imported(nodes)
+    of_sys = {"sys", *(name for name, full in names.items() if full == "sys")}
+    paths = {name for name, full in names.items() if full == "sys.path"}
     loops = {name: each for one in nodes for name, each in _loops(one, module)}
     added = (one for node in nodes for one in _adds(node, of_sys, paths))
+    texts = texts_in(module, home)
     for one in (each for expression in added for each in _spelled_out(expression, loops)):
-        path = path_of(one, module, home)
+        path = texts.only(one)
         for folder in (home, os.path.dirname(module.path)) if path is not None else ():
             full = os.path.normpath(os.path.join(folder, path or "\0"))
             if "site-packages" not in full:
                 yield full
 
 
-def _names(nodes: Sequence[ast.AST]) -> tuple[set[str], set[str]]:
-    """Give the names that a source has for `sys`, and for `sys.path` itself."""
-    of_sys, paths = {"sys"}, set[str]()
-    for one in nodes:
-        if isinstance(one, ast.Import):
-            of_sys.update(name.asname or name.name for name in one.names if name.name == "sys")
-        elif isinstance(one, ast.ImportFrom) and one.module == "sys":
-            paths.update(name.asname or name.name for name in one.names if name.name == "path")
-    return of_sys, paths
+def texts_in(module: Module, cwd: str) -> WrittenTexts:
+    """Give what the expressions of a module come to, its paths as the code has them."""
+    values = {name: [one] for name, one in module.names.values.items() if one is not None}
+    return WrittenTexts(values, file=os.path.abspath(module.path), cwd=cwd)
 
 
 def _adds(node: ast.AST, of_sys: set[str], paths: set[str]) -> Iterator[ast.expr]:

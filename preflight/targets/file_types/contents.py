@@ -6,7 +6,7 @@ import ast
 import os
 
 from preflight.cached_files.cache_listing import is_for_torch
-from preflight.formats.magic import HEAD, said_by_server, what_is, with_article
+from preflight.formats.magic import HEAD, head_of, said_by_server, what_is, with_article
 from preflight.targets.file_types.suffixes import COLUMNAR_SUFFIXES
 
 _LONGEST_SOURCE = 1 << 20
@@ -14,17 +14,6 @@ _STATEMENTS = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef
 
 # What pickle writes first from its second protocol on, and what stands behind it up to the fifth.
 _PICKLES = tuple(bytes((0x80, protocol)) for protocol in range(2, 6))
-
-
-def head_of(path: str) -> bytes | None:
-    """Give the first bytes of a file; None where it is none, or cannot be read."""
-    try:
-        if not os.path.isfile(path):
-            return None
-        with open(path, "rb") as file:
-            return file.read(HEAD)
-    except OSError:
-        return None
 
 
 def is_tar(path: str) -> bool:

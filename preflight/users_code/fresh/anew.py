@@ -22,7 +22,7 @@ from typing import Any
 from preflight.findings.our_failures import ElsewhereError
 from preflight.host.room import SHARED
 from preflight.users_code.fresh.descendants import Descendant, descendants
-from preflight.users_code.fresh.orders import settle, telling_failures
+from preflight.users_code.fresh.orders import Ask, Tell, begin
 from preflight.values.own_files import running
 
 # Bytes of what it prints that are kept: the last ones.
@@ -248,8 +248,8 @@ def _threads() -> int:
         return 0
 
 
-def copy(run: Callable[[int, int], None]) -> Anew:
-    """Fork a copy of this process, which runs what is given with the ends of its two pipes."""
+def copy(serve: Callable[[Ask, Tell], None]) -> Anew:
+    """Fork a copy of this process, which serves; it is told of no more than it has."""
     folder = tempfile.mkdtemp(prefix="pymp-")
     orders, answers, prints = os.pipe(), os.pipe(), os.pipe()
     for stream in (sys.stdout, sys.stderr):
@@ -262,9 +262,7 @@ def copy(run: Callable[[int, int], None]) -> Anew:
             os.dup2(prints[1], 2)
             for one in (orders[1], answers[0], *prints):
                 os.close(one)
-            settle(folder)
-            with telling_failures(answers[1]):
-                run(orders[0], answers[1])
+            begin(serve, folder, orders[0], answers[1])
         finally:
             os._exit(1)
     for one in (orders[0], answers[1], prints[1]):
@@ -274,27 +272,27 @@ def copy(run: Callable[[int, int], None]) -> Anew:
 
 
 def fresh(
-    main: str, told: Mapping[str, Any], *, folder: str, variables: Mapping[str, str] | None = None
+    serve: Callable[[dict[str, Any], Ask, Tell], None],
+    told: Mapping[str, Any],
+    *,
+    folder: str,
+    variables: Mapping[str, str] | None = None,
 ) -> Anew:
-    """Start a fresh process, which runs `module:name`; its first line of orders is what is told."""
+    """Start a fresh process, which serves by what it is told."""
     sockets = tempfile.mkdtemp(prefix="pymp-")
     popen = subprocess.Popen(
-        [sys.executable, *running(main)],
+        [sys.executable, *running("preflight.users_code.fresh.orders:main")],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         cwd=folder,
         env=None if variables is None else {**os.environ, **variables},
     )
-    assert popen.stdin is not None  # noqa: S101  for the type checker
-    assert popen.stdout is not None  # noqa: S101
-    assert popen.stderr is not None  # noqa: S101
-    pipes = (popen.stdin, popen.stdout, popen.stderr)
+    pipes = [one for one in (popen.stdin, popen.stdout, popen.stderr) if one is not None]
     orders, answers, prints = (os.dup(one.fileno()) for one in pipes)
     for pipe in pipes:
         pipe.close()
-    with contextlib.suppress(OSError):
-        os.write(orders, json.dumps({**told, "folder": sockets}).encode() + b"\n")
     anew = Anew(popen.pid, orders, answers, prints, sockets)
     anew.popen = popen
+    anew.send({**told, "folder": sockets, "serve": f"{serve.__module__}:{serve.__qualname__}"})
     return anew

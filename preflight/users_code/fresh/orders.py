@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import contextlib
+import functools
+import importlib
 import json
 import os
 import traceback
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, TypeAlias
 
 from preflight.findings.our_failures import in_words
 
+Ask: TypeAlias = Callable[[], dict[str, Any]]
+"""Waits for an order."""
 
-def settle(folder: str) -> None:
+Tell: TypeAlias = Callable[..., None]
+"""Says a line."""
+
+
+def _settle(folder: str) -> None:
     """Keep what is left at an early end in a folder that is removed, and leave no core behind."""
     from multiprocessing import process
 
@@ -24,15 +32,23 @@ def settle(folder: str) -> None:
         resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
 
 
-def begun() -> tuple[int, int, dict[str, Any]]:
-    """Take our ends of the pipes out of the way of the user's code, and hear what is asked."""
-    orders, answers = os.dup(0), os.dup(1)
+def main() -> None:
+    """Run in a fresh process: hear what is asked, and serve as is said."""
+    orders, answers = os.dup(0), os.dup(1)  # out of the way of the user's code
     nothing = os.open(os.devnull, os.O_RDWR)
     os.dup2(nothing, 0)
     os.dup2(2, 1)
     told = next_order(orders)
-    settle(told["folder"])
-    return orders, answers, told
+    module, _, name = told["serve"].partition(":")
+    serve = getattr(importlib.import_module(module), name)
+    begin(functools.partial(serve, told), told["folder"], orders, answers)
+
+
+def begin(serve: Callable[[Ask, Tell], None], folder: str, orders: int, answers: int) -> None:
+    """Serve in a process of its own, by the ends of its two pipes."""
+    _settle(folder)
+    with telling_failures(answers):
+        serve(functools.partial(next_order, orders), teller(answers))
 
 
 @contextlib.contextmanager
@@ -58,7 +74,7 @@ def next_order(descriptor: int) -> dict[str, Any]:
     return given
 
 
-def teller(descriptor: int) -> Callable[..., None]:
+def teller(descriptor: int) -> Tell:
     """Give what says a line; a copy that the user's code forked says nothing."""
     owner = os.getpid()
 

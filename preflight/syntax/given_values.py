@@ -1,4 +1,4 @@
-"""Says what a file gives to a name, by its literals: whether a number of workers is more than 0."""
+"""Says what a file gives to names, and whether a number that is given is more than 0."""
 
 from __future__ import annotations
 
@@ -22,6 +22,8 @@ _PROCESSORS = frozenset({"cpu_count", "sched_getaffinity", "process_cpu_count"})
 
 # Whoever asks for these before choosing has thought of the systems that spawn.
 _PLATFORMS = frozenset({"platform", "system", "uname", "get_start_method"})
+
+_SEVERAL = (ast.Tuple, ast.List)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,19 +104,18 @@ def given_in(nodes: Iterable[ast.AST]) -> Given:
     given = Given()
     for node in nodes:
         for name, value in given_by(node):
-            given.values.setdefault(name, []).append(value)
+            if value is not None:
+                given.values.setdefault(name, []).append(value)
     return given
 
 
-def given_by(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
-    """Give the names that a statement or an expression gives a value, each with it."""
-    if isinstance(node, ast.Assign):
-        for target in node.targets:
-            yield from _assigned(target, node.value)
-    elif isinstance(node, ast.AnnAssign) and node.value is not None:
-        yield from _assigned(node.target, node.value)
-    elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
-        yield from _defaults(node.args)
+def given_by(node: ast.AST) -> Iterator[tuple[str, ast.expr | None]]:
+    """Give the names that a statement or an expression gives a value, each with it.
+
+    It is None of parameters and options without a default.
+    """
+    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+        yield from defaults(node.args)
     elif isinstance(node, ast.Dict):
         named = zip(map(text_of, node.keys), node.values, strict=True)
         yield from ((name, value) for name, value in named if name is not None)
@@ -123,33 +124,43 @@ def given_by(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
             yield from _option(node)
         else:
             yield from ((one.arg, one.value) for one in node.keywords if one.arg is not None)
+    else:
+        each = ((key_of(target), value) for target, value in assigned(node))
+        yield from ((name, value) for name, value in each if name is not None)
 
 
-def _assigned(target: ast.expr, value: ast.expr) -> Iterator[tuple[str, ast.expr]]:
-    if isinstance(target, (ast.Tuple, ast.List)) and isinstance(value, (ast.Tuple, ast.List)):
-        if len(target.elts) == len(value.elts):
-            for one, its in zip(target.elts, value.elts, strict=True):
-                yield from _assigned(one, its)
-        return
-    name = key_of(target)
-    if name is not None:
-        yield name, value
+def assigned(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """Give what a statement gives a value to, each with its own, also of `a, b = c, d`."""
+    if isinstance(node, ast.Assign):
+        for target in node.targets:
+            yield from _one_by_one(target, node.value)
+    elif isinstance(node, (ast.AnnAssign, ast.NamedExpr)) and node.value is not None:
+        yield node.target, node.value
 
 
-def _defaults(arguments: ast.arguments) -> Iterator[tuple[str, ast.expr]]:
+def _one_by_one(target: ast.expr, value: ast.expr) -> Iterator[tuple[ast.expr, ast.expr]]:
+    if (
+        isinstance(target, _SEVERAL)
+        and isinstance(value, _SEVERAL)
+        and len(target.elts) == len(value.elts)
+    ):
+        for one, its in zip(target.elts, value.elts, strict=True):
+            yield from _one_by_one(one, its)
+    else:
+        yield target, value
+
+
+def defaults(arguments: ast.arguments) -> Iterator[tuple[str, ast.expr | None]]:
+    """Give the parameters of a function, each with its default; None: it has none."""
     places = [*arguments.posonlyargs, *arguments.args]
-    with_default = places[len(places) - len(arguments.defaults) :]
-    yield from ((one.arg, its) for one, its in zip(with_default, arguments.defaults, strict=True))
-    for one, its in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
-        if its is not None:
-            yield one.arg, its
+    bare = [None] * (len(places) - len(arguments.defaults))
+    names = [one.arg for one in (*places, *arguments.kwonlyargs)]
+    yield from zip(names, (*bare, *arguments.defaults, *arguments.kw_defaults), strict=True)
 
 
-def _option(call: ast.Call) -> Iterator[tuple[str, ast.expr]]:
+def _option(call: ast.Call) -> Iterator[tuple[str, ast.expr | None]]:
     """Give the default of `add_argument("-j", "--workers", default=4)`, under each of its names."""
     default = next((one.value for one in call.keywords if one.arg == "default"), None)
-    if default is None:
-        return
     words = [*call.args, *(one.value for one in call.keywords if one.arg == "dest")]
     names = (name for name in map(text_of, words) if name is not None)
     yield from ((name.lstrip("-").replace("-", "_"), default) for name in names)

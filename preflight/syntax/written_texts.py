@@ -1,0 +1,174 @@
+"""Says which texts, such as paths, an expression may be, as far as a source writes them out."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import reduce
+from itertools import product
+from typing import NamedTuple
+
+from preflight.syntax.running import last_name, text_of
+
+# `a / b / c`, `dirname(dirname(x))`, and names that stand for others: more is no text of anybody's.
+_DEEPEST = 12
+
+# What one expression may be.
+_MOST = 8
+
+_PATHS = frozenset({"Path", "PurePath"})
+_SAME = _PATHS | {
+    *("abspath", "realpath", "normpath", "expanduser", "resolve", "absolute", "as_posix"),
+    *("str", "fspath"),
+}
+
+# What comes in front of these is not known.
+_WHOLE_NAMES = re.compile(r"[/\\](.*)", re.DOTALL)
+
+
+class WrittenText(NamedTuple):
+    """What is known of a text: all of it, or what it ends in."""
+
+    text: str = ""
+    whole: bool = False
+
+
+_UNKNOWN = (WrittenText(),)
+
+
+def _name_of(node: ast.expr) -> str | None:
+    return node.id if isinstance(node, ast.Name) else None
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenTexts:
+    """What the expressions of one file come to."""
+
+    values: Mapping[str, Sequence[ast.expr]]
+    """What names are given."""
+
+    key: Callable[[ast.expr], str | None] = _name_of
+    """Gives the name of what is given a value."""
+
+    file: str = ""
+    """What `__file__` is; empty: that is not known."""
+
+    cwd: str = os.curdir
+    _known: dict[str, Sequence[WrittenText]] = field(default_factory=dict)
+    """Of names; of one that is being looked up, what was found so far."""
+
+    def only(self, node: ast.expr) -> str | None:
+        """Give the text that an expression is; None where it is not all written out."""
+        found = self.of(node)
+        return found[0].text if len(found) == 1 and found[0].whole else None
+
+    def meant(self, node: ast.expr) -> ast.expr:
+        """Give the expression that a name stands for in the end, where it is given that alone."""
+        for _ in range(_DEEPEST):
+            values = self.values.get(self.key(node) or "", ())
+            if len(values) != 1:
+                break
+            node = values[0]
+        return node
+
+    def of(self, node: ast.expr, depth: int = 0) -> Sequence[WrittenText]:
+        """Give the texts that an expression may be."""
+        if depth > _DEEPEST:
+            return _UNKNOWN
+        name, text = self.key(node), text_of(node)
+        if name is not None and name in self.values:
+            return self._named(name, depth) or _UNKNOWN
+        if text is not None:
+            return _whole(text)
+        return self._of_parts(node, depth) or self._of_path(node, depth) or _UNKNOWN
+
+    def _named(self, name: str, depth: int) -> Sequence[WrittenText]:
+        if name not in self._known:
+            self._known[name] = ()
+            new = (one for one in self.values[name] if self.key(one) != name)  # and not handed on
+            for one in new:
+                found = self.of(one, depth + 1)
+                self._known[name] = _each((*self._known[name], *found))
+        return self._known[name]
+
+    def _of_parts(self, node: ast.expr, depth: int) -> Sequence[WrittenText]:
+        match node:
+            case ast.IfExp(body=one, orelse=other):
+                return _each((*self.of(one, depth + 1), *self.of(other, depth + 1)))
+            case ast.FormattedValue(value=inner, conversion=-1 | 115, format_spec=None):  # or `!s`
+                return self.of(inner, depth + 1)
+            case ast.JoinedStr(values=parts):
+                return self._joined(parts, "", depth)
+            case ast.BinOp(left=one, right=other, op=ast.Add()):
+                return self._joined((one, other), "", depth)
+            case ast.BinOp(left=one, right=other, op=ast.Div()):
+                return self._joined((one, other), os.sep, depth)
+        return ()
+
+    def _of_path(self, node: ast.expr, depth: int) -> Sequence[WrittenText]:
+        match node:
+            case ast.Name(id="__file__") if self.file:
+                return _whole(self.file)
+            case ast.Attribute(attr="pardir" | "curdir" as which):
+                return _whole(getattr(os, which))
+            case ast.Attribute(value=inner, attr="parent"):
+                return self._above(inner, 1, depth)
+            case ast.Subscript(
+                value=ast.Attribute(value=inner, attr="parents"), slice=ast.Constant(value=int(up))
+            ):
+                return self._above(inner, up + 1, depth)
+            case ast.Call():
+                return self._of_call(node, depth)
+        return ()
+
+    def _of_call(self, call: ast.Call, depth: int) -> Sequence[WrittenText]:
+        name, holder = last_name(call.func), getattr(call.func, "value", None)
+        if name in {"getcwd", "cwd"} and not call.args:
+            return _whole(self.cwd)
+        if name == "joinpath" and holder is not None:
+            return self._joined([holder, *call.args], os.sep, depth)
+        if name == "join" or (name in _PATHS and len(call.args) > 1):
+            return self._joined(call.args, os.sep, depth)
+        inner = call.args[0] if call.args else holder
+        if inner is None or name not in _SAME | {"dirname"}:
+            return ()
+        return self._above(inner, 1 if name == "dirname" else 0, depth)
+
+    def _above(self, node: ast.expr, levels: int, depth: int) -> Sequence[WrittenText]:
+        found = self.of(node, depth + 1)
+        for _ in range(min(levels, _DEEPEST)):
+            found = _each(one._replace(text=os.path.dirname(one.text)) for one in found)
+        return found
+
+    def _joined(self, parts: Iterable[ast.expr], joint: str, depth: int) -> Sequence[WrittenText]:
+        every = product(_whole(""), *(self.of(one, depth + 1) for one in parts))
+        return _each(reduce(lambda one, other: _behind(one, other, joint), ones) for ones in every)
+
+
+def _whole(text: str) -> Sequence[WrittenText]:
+    return (WrittenText(text, whole=True),)
+
+
+def _each(found: Iterable[WrittenText]) -> Sequence[WrittenText]:
+    """Give each of them once, and no more than so many."""
+    each: dict[WrittenText, None] = {}
+    for one in found:
+        each[one] = None
+        if len(each) == _MOST:
+            break
+    return tuple(each)
+
+
+def _behind(front: WrittenText, rest: WrittenText, joint: str) -> WrittenText:
+    if not rest.whole:
+        return rest
+    if joint and (os.path.isabs(rest.text) or front == WrittenText()):
+        return WrittenText(rest.text, whole=os.path.isabs(rest.text))
+    if front != WrittenText():
+        between = joint if front.text and not front.text.endswith(("/", "\\")) else ""
+        return WrittenText(front.text + between + rest.text, whole=front.whole)
+    names = _WHOLE_NAMES.search(rest.text)
+    return WrittenText(names[1]) if names else WrittenText()
