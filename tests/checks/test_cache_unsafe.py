@@ -584,7 +584,7 @@ def test_a_crowd_of_harmless_names_hides_no_harmful_one(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["torch.FloapStorage", "torch.cuda.NewStorage", "torch.bcomplex32", "torch.float2_e1m0fn"],
+    ["torch.FloapStorage", "torch.cuda.NewStorage", "torch.complex16", "torch.float2_e1m0fn"],
 )
 def test_a_type_that_torch_lacks_is_not_told_to_be_allowed(name: str) -> None:
     """That would raise an AttributeError, as there is nothing to hand over."""

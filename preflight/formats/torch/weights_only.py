@@ -7,6 +7,7 @@ longer the nested tensors that torch 2.13 takes.
 from __future__ import annotations
 
 import ast
+import builtins
 import functools
 import os
 from collections.abc import Iterable, Iterator
@@ -21,6 +22,7 @@ _ADDING = (
     "_dynamo/__init__.py",
     "distributed/_serialization.py",
     "distributed/device_mesh.py",
+    "distributed/distributed_c10d.py",
     "distributed/tensor/__init__.py",
     "nested/_internal/nested_tensor.py",
 )
@@ -37,6 +39,13 @@ _SHORT = {
     "torch.long": "torch.int64",
     "torch.short": "torch.int16",
 }
+
+# What `[t for t in vars(builtins).values() if issubclass(t, BaseException)]` are called.
+_EXCEPTIONS = tuple(
+    f"builtins.{name}"
+    for name, kind in vars(builtins).items()
+    if isinstance(kind, type) and issubclass(kind, BaseException)
+)
 
 
 def refused_by(torch: str | None, names: tuple[str, ...]) -> tuple[str, ...]:
@@ -157,10 +166,20 @@ def _added(tree: ast.Module, path: str) -> Iterator[str]:
     }
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and (_dotted(node.func) or "").endswith("add_safe_globals"):
-            for listed in node.args:
+            for listed in (part for one in node.args for part in _added_up(one)):
+                if isinstance(listed, ast.ListComp) and "BaseException" in _dotted_in(listed):
+                    yield from _EXCEPTIONS
                 for one in listed.elts if isinstance(listed, ast.List) else ():
                     name = _dotted(one) or ""
                     yield homes.get(name) or (name if "." in name else f"{module}.{name}")
+
+
+def _added_up(node: ast.expr) -> Iterator[ast.expr]:
+    """Give the lists of which one is the sum."""
+    if isinstance(node, ast.BinOp):
+        yield from (*_added_up(node.left), *_added_up(node.right))
+    else:
+        yield node
 
 
 def _module_of(node: ast.ImportFrom, package: list[str]) -> str:
