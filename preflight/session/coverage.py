@@ -155,12 +155,16 @@ def _with_hints(every: Iterable[Covered], found: Discovered, folder: str) -> Ite
         dark.add("data")
     typed = {command_for(word) for word, _ in found.pairs}
     typed |= {f"preflight run {word}" for word, _ in found.pairs}  # `-m package.train`
-    offered = {
-        part: (command, at) for part, (command, at) in offered.items() if command not in typed
-    }
+    offered = {part: one for part, one in offered.items() if not _is_typed(one[0], typed)}
     for one in every:
         command, at = offered.get(one.part, (None, None)) if one.part in dark else (None, None)
         yield replace(one, hint=command, hint_at=at)
+
+
+def _is_typed(command: str, typed: Collection[str]) -> bool:
+    """Whether this was what was typed, with arguments of a script or without."""
+    bare = command.removesuffix(" …")
+    return any(one == bare or one.startswith(f"{bare} ") for one in typed)
 
 
 def is_doubtful(coverage: Iterable[Covered], found: Discovered) -> bool:
