@@ -39,7 +39,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from preflight.check import check
-from preflight.facts import ClassFolder, ClassFolders, OtherNumbers, SplitClasses
+from preflight.facts import ClassFolder, ClassFolders, OtherNumbers, ReadsClasses, SplitClasses
 from preflight.finding import Finding, Location, Severity
 from preflight.job import Job
 from preflight.values.names import counted, first_of, shown
@@ -200,13 +200,23 @@ def _moved(facts: SplitClasses) -> Iterator[Finding]:
         "them: the model is judged by labels of other classes."
         if moved
         else "Their labels have no output in a model of these.",
-        fix="Have both hold the same folders (an empty one needs allow_empty=True), or give the "
-        "labels of training: target_transform=….",
+        fix=_same_labels(other.reads),
         about="moved",
         by_label=True,
         sure=train.sure,
         most=Severity.ERROR if moved else Severity.WARNING,
         also=(Location(file=train.file),),
+    )
+
+
+def _same_labels(reads: ReadsClasses) -> str:
+    if reads.at.file is None:
+        return "Have both hold the same folders, or give all of them the labels of training."
+    if reads.skips_empty:
+        return "Have both hold the same folders with images, or read both by one class_map."
+    return (
+        "Have both hold the same folders (an empty one needs allow_empty=True), or give the labels "
+        "of training: target_transform=…."
     )
 
 
