@@ -8,18 +8,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple
 
+from preflight.datasets.first_folders import entries_of, first_folders
 from preflight.formats.suffixes.images import is_image
 from preflight.targets.repository import are_captioned
 from preflight.values.listing import names_in
 
 TRAIN = re.compile(r"train(ing)?|trn", re.IGNORECASE)
 SPLIT = re.compile(r"(train|trn|val|valid|dev|test|tst|eval)\w{0,6}", re.IGNORECASE)
-
-# How far below a folder of images splits are looked for, in how many folders of it, and beside how
-# much: more than that are files.
-_DEEPEST = 4
-_MOST_FOLDERS = 300
-_BESIDE = 2_000
 
 _CLASSES = 50_000
 """More than a split has."""
@@ -63,37 +58,13 @@ def splits_in(folders: Iterable[str]) -> Iterator[Splits]:
     tops = {os.path.normpath(one) for one in folders}
     seen: set[str] = set()
     for top in sorted(tops):
-        for place, entries in _walk(top):
+        for place, entries in first_folders(top, SPLIT.fullmatch):
             if place not in seen:
                 seen.add(place)
                 yield from _pairs(entries)
     above = {os.path.dirname(one) for one in tops if SPLIT.fullmatch(os.path.basename(one))}
     for place in sorted(above - seen):
-        yield from (one for one in _pairs(_few(place, _BESIDE)) if {one.train, one.other} <= tops)
-
-
-def _walk(top: str) -> Iterator[tuple[str, list[os.DirEntry[str]]]]:
-    """Give folders that may hold splits, with what is in them."""
-    waiting = [(top, 0)]
-    for _ in range(_MOST_FOLDERS):
-        if not waiting:
-            return
-        place, depth = waiting.pop(0)
-        entries = _few(place, _BESIDE)
-        yield place, entries
-        inner = (one for one in entries if one.name[0] != "." and not SPLIT.fullmatch(one.name))
-        if depth < _DEEPEST:
-            waiting += ((one.path, depth + 1) for one in inner if one.is_dir(follow_symlinks=False))
-
-
-def _few(place: str, most: int) -> list[os.DirEntry[str]]:
-    """List a folder; nothing of one that holds very much, or cannot be listed."""
-    try:
-        with os.scandir(place) as entries:
-            found = list(islice(entries, most + 1))
-    except OSError:
-        return []  # which is told of the folder itself
-    return found if len(found) <= most else []
+        yield from (one for one in _pairs(entries_of(place)) if {one.train, one.other} <= tops)
 
 
 def _pairs(entries: Sequence[os.DirEntry[str]]) -> Iterator[Splits]:
@@ -107,7 +78,7 @@ def _pairs(entries: Sequence[os.DirEntry[str]]) -> Iterator[Splits]:
 
 def _classes_in(split: str) -> dict[str, str]:
     """Give the folders of a split, where each may be a class; else none."""
-    entries = _few(split, _CLASSES)
+    entries = entries_of(split, _CLASSES)
     folders = {one.name.casefold(): one.path for one in entries if one.is_dir()}
     beside = any(is_image(one.name) for one in entries)
     return {} if beside or any(map(_NO_CLASS.fullmatch, folders)) else folders
