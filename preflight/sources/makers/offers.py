@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from itertools import islice
@@ -67,7 +68,7 @@ def _started_in_short(script: str, folder: str) -> tuple[str, str]:
 def scripts_in(folder: str) -> list[str]:
     """Name what seems to start a training in a folder, the likeliest first: `-m package.train`."""
     found = _likely_scripts(_at_top(folder), _files_of(folder))
-    return [" ".join(_started_as(one, folder)) for one in found]
+    return [shlex.join(_started_as(one, folder)) for one in found]
 
 
 def _started_as(script: str, folder: str) -> tuple[str, ...]:
