@@ -67,7 +67,7 @@ def _vector(value: Any) -> list[object]:
     if type(value).__module__ not in ("numpy", "torch") or getattr(value, "is_meta", False):
         return []
     is_vector = type(value).__name__ in ("ndarray", "Tensor") and value.ndim == 1
-    return value.tolist() if is_vector and 1 < len(value) <= MOST else []  # type: ignore[no-any-return]
+    return value.tolist() if is_vector and 1 < len(value) <= MOST else []
 
 
 def _numbers(rows: list[tuple[str, int]]) -> dict[str, int]:

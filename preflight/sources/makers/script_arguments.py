@@ -9,6 +9,9 @@ from preflight.syntax.parsing import UnparsableError, parse
 from preflight.syntax.running import last_name, text_of
 from preflight.values.small_files import OddFileError, read_small
 
+# Of argparse, click and typer.
+_OPTIONS = frozenset({"add_argument", "option", "argument"})
+
 # With these, an argument that has a place may be left out.
 _MAY_LACK = frozenset({"?", "*", "REMAINDER", "SUPPRESS"})
 
@@ -17,11 +20,12 @@ def needed_by(script: str) -> tuple[str, ...]:
     """Name the arguments that its parser asks for: `data_dir`, `--lr`."""
     try:
         content = read_small(script)
-        tree = parse(content).tree if b"add_argument" in content else None
+        is_likely = any(one.encode() in content for one in _OPTIONS)
+        tree = parse(content).tree if is_likely else None
     except (OSError, OddFileError, UnparsableError):
         return ()
     calls = [one for one in ast.walk(tree) if isinstance(one, ast.Call)] if tree else []
-    each = (one for one in calls if last_name(one.func) == "add_argument")
+    each = (one for one in calls if last_name(one.func) in _OPTIONS)
     return tuple(dict.fromkeys(name for one in each for name in _needed(one)))
 
 
@@ -30,11 +34,14 @@ def _needed(call: ast.Call) -> Iterator[str]:
     names = [text for text in map(text_of, call.args) if text]
     if not names or None in said:
         return
+    required, nargs = said.get("required"), said.get("nargs")
     if names[0].startswith("-"):
-        required = said.get("required")
         if isinstance(required, ast.Constant) and required.value is True:
             yield max(names, key=len)
         return
-    nargs = said.get("nargs")
-    if nargs is None or (text_of(nargs) or last_name(nargs)) not in _MAY_LACK:
+    if last_name(call.func) == "option":
+        return
+    of_click = last_name(call.func) == "argument"
+    may_lack = of_click and ("default" in said or required is not None or nargs is not None)
+    if not may_lack and (nargs is None or (text_of(nargs) or last_name(nargs)) not in _MAY_LACK):
         yield names[0]
