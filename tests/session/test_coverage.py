@@ -515,6 +515,15 @@ def test_what_needs_arguments_is_offered_by_the_script_that_has_them(tmp_path: P
     assert part(again, "model").hint is None
 
 
+def test_a_script_that_does_not_speak_of_it_is_no_way_to_have_it_made(tmp_path: Path) -> None:
+    put(tmp_path, "run.py", content=b"if __name__ == '__main__':\n    print(1)\n")
+    put(tmp_path, "batches.py", content=BATCHES)
+
+    hints = {one.part: one.hint for one in run(tmp_path).coverage if one.hint}
+
+    assert hints == {"loader": "preflight init", "script": "preflight run run.py"}
+
+
 def test_a_script_that_needs_arguments_itself_is_offered_with_what_it_needs(tmp_path: Path) -> None:
     put(tmp_path, "train.py", content=NEEDY % b", required=True")
     script = part(run(tmp_path), "script")

@@ -50,9 +50,10 @@ def offers(folder: str, places: Iterable[str]) -> Mapping[str, tuple[str, str | 
     at_top = _at_top(folder)
     paths = dict.fromkeys([*at_top, *(path for place in places for path in _files_of(place))])
     scripts = _likely_scripts(at_top, paths)[:1]
-    started = _started_in_short(scripts[0], folder) if scripts else None
-    found = _made_in(folder, tuple(_worth_parsing(paths)), started)
-    if started is not None:
+    started = _started_in_short(scripts[0], folder) if scripts else ("", "")
+    text = read_small(scripts[0]) if scripts else b""
+    found = _made_in(folder, tuple(_worth_parsing(paths)), started[0], text)
+    if scripts:
         found["source"] = (command_for(f"source={name_of(scripts[0], folder)}"), None)
         found["script"] = started
     return found
@@ -110,12 +111,12 @@ def _trains(path: str) -> bool:
 
 
 def _made_in(
-    folder: str, paths: tuple[str, ...], script: tuple[str, str] | None
+    folder: str, paths: tuple[str, ...], script: str, text: bytes
 ) -> dict[str, tuple[str, str | None]]:
     """Give the command that has each made.
 
-    What needs arguments is made by the script, which has them, or else from what is to be filled
-    in: by its name alone nothing could be made.
+    What needs arguments is made by the script, where that speaks of it and so has them, or else
+    from what is to be filled in: by its name alone nothing could be made.
     """
     if not paths:
         return {}
@@ -129,7 +130,9 @@ def _made_in(
         if not maker.is_guess or maker.is_called or alike[_alike(maker)] == 1:
             command = command_for(maker.call)
             if maker.needs:
-                command = script[0] if script else _filled_in(folder)
+                name = maker.call.rpartition(":")[2].encode()
+                has_them = maker.is_called or re.search(rb"\b%s\b" % re.escape(name), text)
+                command = script if script and has_them else _filled_in(folder)
             if command:
                 found.setdefault(maker.kind, (command, _said_of(maker)))
     return found
