@@ -4,7 +4,8 @@ What it finds
     Zip archives of images that are named, such as the data sets of StyleGAN: an archive without its
     directory, as a copy leaves it that was cut; images in it whose bytes do not agree with their
     checksum, or that do not decode; and images of which the `dataset.json` in it says nothing,
-    where it has labels of others. Names in that file of which there is no image are a note.
+    where it has labels of others. Files of macOS (`._dog.jpg`) are a
+    warning, and names in `dataset.json` of which there is no image are a note.
 
 Why it matters
     The archive is opened in each worker, and what is damaged raises there when its turn comes. A
@@ -22,7 +23,7 @@ from preflight.check import check
 from preflight.facts import ImageZip
 from preflight.finding import Finding, Location, Severity
 from preflight.job import Job
-from preflight.values.names import counted, first_of
+from preflight.values.names import counted, first_of, shown
 
 
 @check(
@@ -51,6 +52,17 @@ def image_zip(facts: ImageZip, _job: Job) -> Iterator[Finding]:
             why=f"A worker stops at it: {one.raises or 'or part of the picture is wrong'}.",
             fix="Make the archive again without it, or with the whole image.",
             evidence={"kind": one.kind, "bytes": one.bytes},
+        )
+    if facts.left_behind:
+        yield image_zip.found(
+            f"holds {counted(facts.left_behind, 'file')} of macOS that are named as images, such as "
+            f"{shown(facts.left_behind_name)}",
+            at=at,
+            severity=Severity.WARNING,
+            why="Whoever takes all images by their names takes these too, and Pillow raises "
+            "UnidentifiedImageError on each.",
+            fix="Make the archive again without them, whose names begin with ._",
+            about="left behind",
         )
     if facts.unlabelled:
         names = first_of(facts.unlabelled_names, facts.unlabelled)

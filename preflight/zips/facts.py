@@ -23,6 +23,10 @@ class ImageZip:
     """Members that do not decode, or whose bytes do not agree with their checksum."""
 
     more_damaged: int = 0
+    left_behind: int = 0
+    """What macOS has put beside images (`__MACOSX/._dog.jpg`), and is none."""
+
+    left_behind_name: str = ""
     labels: str = ""
     """The member that holds labels: `dataset.json`; empty: none does."""
 

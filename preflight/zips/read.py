@@ -39,7 +39,9 @@ def look(asked: Asked) -> Iterator[ImageZip]:
 
 def _read(archive: zipfile.ZipFile, asked: Asked, bare: ImageZip) -> ImageZip:
     damaged: list[ImageDamage] = []
-    images = [one for one in archive.infolist() if is_image(one.filename)]
+    every = [one for one in archive.infolist() if is_image(one.filename)]
+    images = [one for one in every if not _is_left_behind(one.filename)]
+    left = [one.filename for one in every if _is_left_behind(one.filename)]
     more = 0
     for one in images:
         asked.alive(f"member {shown(one.filename)}")
@@ -58,12 +60,19 @@ def _read(archive: zipfile.ZipFile, asked: Asked, bare: ImageZip) -> ImageZip:
         images=len(images),
         damaged=tuple(damaged),
         more_damaged=more,
+        left_behind=len(left),
+        left_behind_name=next(iter(left), ""),
         labels=_LABELS if labelled else "",
         unlabelled=len(out),
         unlabelled_names=tuple(out[:_FEW]),
         absent=len(absent),
         absent_names=tuple(absent[:_FEW]),
     )
+
+
+def _is_left_behind(name: str) -> bool:
+    """Whether macOS has put it beside an image: `__MACOSX/._dog.jpg`."""
+    return name.rpartition("/")[2].startswith("._")
 
 
 def _damage_of(archive: zipfile.ZipFile, one: zipfile.ZipInfo, depth: str) -> ImageDamage | None:

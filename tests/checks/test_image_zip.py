@@ -79,6 +79,16 @@ def test_what_lacks_a_label_where_others_have_one_is_an_error(tmp_path: Path) ->
     assert "has no label of 1 image of 4: 00000/img0.png" in found[0].message
 
 
+def test_what_macos_puts_beside_images_is_a_warning(tmp_path: Path) -> None:
+    beside = dict.fromkeys((f"__MACOSX/00000/._img{number}.png" for number in range(3)), bytes(163))
+    zipped(tmp_path, dict.fromkeys(NAMES, WHOLE) | beside)
+
+    (found,) = run(tmp_path, "pets.zip").findings
+
+    assert found.severity is Severity.WARNING
+    assert found.message.startswith("holds 3 files of macOS that are named as images")
+
+
 def test_a_wrong_byte_is_found_by_its_checksum(tmp_path: Path) -> None:
     path = zipped(tmp_path, dict.fromkeys(NAMES, WHOLE))
     content = bytearray(path.read_bytes())
