@@ -4,8 +4,8 @@ What it finds
     Zip archives of images that are named, such as the data sets of StyleGAN: an archive without its
     directory, as a copy leaves it that was cut; images in it whose bytes do not agree with their
     checksum, or that do not decode; and images of which the `dataset.json` in it says nothing,
-    where it has labels of others. Files of macOS (`._dog.jpg`) are a
-    warning, and names in `dataset.json` of which there is no image are a note.
+    where it has labels of others. Files of macOS (`._dog.jpg`) are a warning, and names in
+    `dataset.json` of which there is no image are a note.
 
 Why it matters
     The archive is opened in each worker, and what is damaged raises there when its turn comes. A
@@ -18,6 +18,7 @@ What to do
 from __future__ import annotations
 
 from collections.abc import Iterator
+from operator import attrgetter
 
 from preflight.check import check
 from preflight.facts import ImageZip
@@ -31,6 +32,7 @@ from preflight.values.names import counted, first_of, shown
     title="zip of images that is damaged, or whose labels do not fit",
     many="zips of images are damaged, or have labels that do not fit",
     severity=Severity.ERROR,
+    more=attrgetter("more_damaged"),
 )
 def image_zip(facts: ImageZip, _job: Job) -> Iterator[Finding]:
     """Tell what of an archive of images cannot be read, or has no label."""
@@ -55,8 +57,8 @@ def image_zip(facts: ImageZip, _job: Job) -> Iterator[Finding]:
         )
     if facts.left_behind:
         yield image_zip.found(
-            f"holds {counted(facts.left_behind, 'file')} of macOS that are named as images, such as "
-            f"{shown(facts.left_behind_name)}",
+            f"holds {counted(facts.left_behind, 'file')} of macOS that are named as images, such "
+            f"as {shown(facts.left_behind_name)}",
             at=at,
             severity=Severity.WARNING,
             why="Whoever takes all images by their names takes these too, and Pillow raises "

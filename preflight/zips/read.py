@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from preflight.formats.bytes.window import Window
-from preflight.formats.suffixes.images import is_image
+from preflight.formats.suffixes.images import is_beside_an_image, is_image
 from preflight.images.facts import ImageDamage
 from preflight.images.read import MOST_IMAGE, look_into_image
 from preflight.kinds.asked import Asked
@@ -39,9 +39,8 @@ def look(asked: Asked) -> Iterator[ImageZip]:
 
 def _read(archive: zipfile.ZipFile, asked: Asked, bare: ImageZip) -> ImageZip:
     damaged: list[ImageDamage] = []
-    every = [one for one in archive.infolist() if is_image(one.filename)]
-    images = [one for one in every if not _is_left_behind(one.filename)]
-    left = [one.filename for one in every if _is_left_behind(one.filename)]
+    images = [one for one in archive.infolist() if is_image(one.filename)]
+    left = [one for one in archive.namelist() if is_beside_an_image(one.rpartition("/")[2])]
     more = 0
     for one in images:
         asked.alive(f"member {shown(one.filename)}")
@@ -50,10 +49,9 @@ def _read(archive: zipfile.ZipFile, asked: Asked, bare: ImageZip) -> ImageZip:
             damaged.append(damage)
         elif damage is not None:
             more += 1
-    names = {one.filename for one in images}
-    labelled = _labelled(archive)
-    out = sorted(names - labelled) if labelled else []
-    absent = sorted(labelled - names)
+    held, labelled = {one.filename for one in images}, _labelled(archive)
+    out = sorted(held - labelled) if labelled else []
+    absent = sorted(labelled - held)
     return ImageZip(
         file=bare.file,
         size=bare.size,
@@ -68,11 +66,6 @@ def _read(archive: zipfile.ZipFile, asked: Asked, bare: ImageZip) -> ImageZip:
         absent=len(absent),
         absent_names=tuple(absent[:_FEW]),
     )
-
-
-def _is_left_behind(name: str) -> bool:
-    """Whether macOS has put it beside an image: `__MACOSX/._dog.jpg`."""
-    return name.rpartition("/")[2].startswith("._")
 
 
 def _damage_of(archive: zipfile.ZipFile, one: zipfile.ZipInfo, depth: str) -> ImageDamage | None:

@@ -80,13 +80,13 @@ def test_what_lacks_a_label_where_others_have_one_is_an_error(tmp_path: Path) ->
 
 
 def test_what_macos_puts_beside_images_is_a_warning(tmp_path: Path) -> None:
-    beside = dict.fromkeys((f"__MACOSX/00000/._img{number}.png" for number in range(3)), bytes(163))
-    zipped(tmp_path, dict.fromkeys(NAMES, WHOLE) | beside)
+    beside = dict.fromkeys((f"__MACOSX/00000/._img{number}.png" for number in range(4)), bytes(163))
+    zipped(tmp_path, dict.fromkeys(NAMES, WHOLE) | beside | {".DS_Store": b"x"})
 
     (found,) = run(tmp_path, "pets.zip").findings
 
     assert found.severity is Severity.WARNING
-    assert found.message.startswith("holds 3 files of macOS that are named as images")
+    assert found.message.startswith("holds 4 files of macOS that are named as images")
 
 
 def test_a_wrong_byte_is_found_by_its_checksum(tmp_path: Path) -> None:

@@ -85,6 +85,7 @@ def is_image_zip(path: str) -> bool:
     try:
         with zipfile.ZipFile(path) as archive:
             names = [one for one in archive.namelist() if one[-1:] != "/"]
+        names = [one for one in names if not one.rpartition("/")[2].startswith(".")]
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError):
         return path.lower().endswith(".zip")
     return 2 * sum(map(images.is_image, names)) > len(names)
