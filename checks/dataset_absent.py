@@ -2,12 +2,13 @@
 
 What it finds
     Lists (CSV, TSV, JSON, JSON Lines, texts with a name in each line; Parquet where pyarrow is
-    installed) in a folder of images, above it in the job's folder, or in a folder called
-    `annotations`, `splits` or the like, of which a column names images that are there, and others
-    that are not. A name is there if an image is whose path ends in it, so that it does not matter
-    from where the job means it; of names without an extension, half of all have to be there. Lists
-    of addresses, and of what is left out (`missing.txt`, `skipped.csv`) are passed over, and so are
-    larger ones than 16 MiB. Of a list of which less than a tenth is there, a warning says so where
+    installed) in a folder of images, above it in the job's folder, in the folders below that hold
+    little, or in one called `annotations`, `splits` or the like, of which a column names images
+    that are there, and others that are not. A name is there if an image is whose path ends in it,
+    so that it does not matter from where the job means it; of names without an extension, half of
+    all have to be there, in the folders that they name or else in any. Lists of addresses, and of
+    what is left out (`missing.txt`, `skipped.csv`) are passed over, and so are larger ones than 16
+    MiB. Of a list of which less than a tenth is there, a warning says so where
     a source of the job writes out its name, and the job runs on this machine: it may be one of
     before the images were moved. `metadata.csv` and `metadata.jsonl` are read by sample-unpaired.
 

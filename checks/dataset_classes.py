@@ -1,4 +1,4 @@
-"""Folders of classes that torchvision's ImageFolder stops at, or numbers otherwise than is meant.
+"""Folders of classes that ImageFolder stops at, or numbers otherwise than is meant.
 
 What it finds
     Folders that a source of the job gives to `torchvision.datasets.ImageFolder`, which takes each
@@ -19,6 +19,11 @@ What it finds
     in a file that is not started. Splits without a class in common are left alone, and so are
     labels that the source changes (`target_transform`, `.samples = …`) or does not use.
 
+    Where nothing of a path is known, or timm finds it (`create_dataset`), and where no source was
+    looked at at all, splits that lie side by side and have most of their classes in common are held
+    against each other, as a guess: a class that is missing in one of them, or has no image there.
+    Without a source, a list of classes beside the splits (`classes.txt`) leaves that to the reader.
+
 Why it matters
     ImageFolder raises `FileNotFoundError: Found no valid file for the classes …` at the start.
     Labels that have moved raise nothing: a model is judged, and the best of its weights chosen, by
@@ -34,7 +39,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from preflight.check import check
-from preflight.facts import ClassFolder, ClassFolders, OtherNumbers, SplitClasses
+from preflight.facts import ClassFolder, ClassFolders, OtherNumbers, ReadsClasses, SplitClasses
 from preflight.finding import Finding, Location, Severity
 from preflight.job import Job
 from preflight.values.names import counted, first_of, shown
@@ -86,7 +91,8 @@ def dataset_classes(
         )
         return
     yield from _at_start(facts)
-    yield from _misread(facts)
+    if facts.reads.at.file is not None:
+        yield from _misread(facts)
 
 
 def _at_start(facts: ClassFolders) -> Iterator[Finding]:
@@ -95,6 +101,9 @@ def _at_start(facts: ClassFolders) -> Iterator[Finding]:
     if not empty or reads.allow_empty or reads.own_rule:
         return
     names = [one.name for one in empty]
+    why = "ImageFolder raises FileNotFoundError: Found no valid file for the classes "
+    why += f"{shown(', '.join(names[:_NAMED]))}."
+    why += "" if reads.at.file else " timm leaves it out, and numbers those behind it otherwise."
     suffixes = sorted({one.left_suffix for one in empty if one.left})
     holding = f" of a suffix that it takes (they hold {', '.join(suffixes)})" if suffixes else ""
     of = counted(len(facts.classes), "folder")
@@ -103,8 +112,7 @@ def _at_start(facts: ClassFolders) -> Iterator[Finding]:
         facts,
         f"has {of} for classes, of which {len(empty):,} {what}{holding}: "
         f"{first_of(names, len(names))}",
-        why="ImageFolder raises FileNotFoundError: Found no valid file for the classes "
-        f"{shown(', '.join(names[:_NAMED]))}.",
+        why=why,
         fix="Remove it, hidden folders too, or fill it."
         if len(empty) == 1
         else "Remove them, hidden folders too, or fill them.",
@@ -154,8 +162,9 @@ def _misread(facts: ClassFolders) -> Iterator[Finding]:
 
 
 def _numbered(facts: ClassFolders) -> list[str]:
-    """Name classes in order, but for what has to go before ImageFolder reads any."""
-    return [one.name for one in facts.classes if one.images or not _is_junk(one)]
+    """Name classes in order, but for what has to go before any are read, or is left out."""
+    skips = facts.reads.skips_empty
+    return [one.name for one in facts.classes if one.images or not (skips or _is_junk(one))]
 
 
 def _moved(facts: SplitClasses) -> Iterator[Finding]:
@@ -170,7 +179,7 @@ def _moved(facts: SplitClasses) -> Iterator[Finding]:
         if name.casefold() in numbers
     ]
     moved = [(name, here, there) for name, here, there in shared if here != there]
-    beyond = its[len(names) :]
+    beyond = its[len(names) :] if other.reads.at.file is not None else []
     if not moved and not (shared and beyond):
         return
     own = {name.casefold() for name in its}
@@ -187,17 +196,27 @@ def _moved(facts: SplitClasses) -> Iterator[Finding]:
     yield _found(
         other,
         said,
-        why="ImageFolder numbers the folders of each by their names, and nothing compares them: "
-        "the model is judged by labels of other classes."
+        why="ImageFolder and timm number the folders of each by their names, and nothing compares "
+        "them: the model is judged by labels of other classes."
         if moved
         else "Their labels have no output in a model of these.",
-        fix="Have both hold the same folders (an empty one needs allow_empty=True), or give the "
-        "labels of training: target_transform=….",
+        fix=_same_labels(other.reads),
         about="moved",
         by_label=True,
         sure=train.sure,
         most=Severity.ERROR if moved else Severity.WARNING,
         also=(Location(file=train.file),),
+    )
+
+
+def _same_labels(reads: ReadsClasses) -> str:
+    if reads.at.file is None:
+        return "Have both hold the same folders, or give all of them the labels of training."
+    if reads.skips_empty:
+        return "Have both hold the same folders with images, or read both by one class_map."
+    return (
+        "Have both hold the same folders (an empty one needs allow_empty=True), or give the labels "
+        "of training: target_transform=…."
     )
 
 
@@ -234,10 +253,12 @@ def _found(
     at = facts.reads.at
     sure = facts.sure and sure and not (by_label and facts.reads.labels_unused)
     guess = "" if facts.sure else " (a guess: the source does not write the path out for every run)"
+    guess = guess if at.file is not None else " (a guess: nothing says what reads these folders)"
+    by = (Location(file=at.file, line=at.line),) if at.file is not None else ()
     return dataset_classes.found(
         f"{message}{guess}",
         at=Location(file=facts.file),
-        also=(Location(file=at.file, line=at.line), *also),
+        also=(*by, *also),
         severity=most if sure else Severity.WARNING,
         why=why,
         fix=fix,

@@ -26,7 +26,6 @@ from preflight.check import check
 from preflight.facts import FirstBatches, Frame, Standing, Traceback
 from preflight.finding import Finding, Location, Severity
 from preflight.job import Job
-from preflight.values.code_name import command_for
 from preflight.values.exit_status import ending
 from preflight.values.names import counted, shown
 
@@ -97,7 +96,7 @@ def _stuck(facts: FirstBatches, job: Job) -> Finding:
         )
     here = "" if at is None else f": {at.process} stands in {_written(at)}"
     unseen = facts.num_workers and not any("worker" in one.process for one in facts.standing)
-    longer = command_for(facts.name, "--timeout", f"{job.look.timeout * 5:g}")
+    longer = f"--timeout {job.look.timeout * 5:g}"
     return loader_stuck.found(
         f"{_after(facts)} no batch for {facts.waited:g} s{here}",
         at=_place(() if at is None else at.users, facts),

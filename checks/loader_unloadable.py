@@ -27,7 +27,6 @@ from preflight.facts import Loaded, Unloadable
 from preflight.finding import Finding, Location, Severity
 from preflight.host.start_method import SPAWNING
 from preflight.job import Job
-from preflight.values.code_name import command_for
 from preflight.values.names import counted, shown
 
 from ._objects import WITHOUT_WORKERS, started
@@ -63,7 +62,7 @@ def loader_unloadable(loaded: Loaded, job: Job) -> Iterator[Finding]:
             at=at,
             also=(*_raised(one), *also),
             why=_why(loaded, job) if spawned else _why_elsewhere(one, loaded),
-            fix=_fix(one, loaded, job),
+            fix=_fix(one, job),
             workaround=WITHOUT_WORKERS,
             evidence={
                 "type": one.type,
@@ -133,7 +132,7 @@ def _why_elsewhere(one: Unloadable, loaded: Loaded) -> str:
     )
 
 
-def _fix(one: Unloadable, loaded: Loaded, job: Job) -> str:
+def _fix(one: Unloadable, job: Job) -> str:
     """Say the one thing to do."""
     if one.missing is not None:
         return (
@@ -141,7 +140,7 @@ def _fix(one: Unloadable, loaded: Loaded, job: Job) -> str:
             "installed package, at its top level."
         )
     if one.how == "late":
-        longer = command_for(loaded.name, "--timeout", f"{job.look.timeout * 5:g}")
+        longer = f"--timeout {job.look.timeout * 5:g}"
         return f"Load it faster, or give it longer, if it is only slow:  {longer}"
     if one.how == "gone":
         return (

@@ -86,6 +86,7 @@ from preflight.targets.facts import Absent
 from preflight.tensors.facts import CacheContents, CachedTensor, Content, OddContent
 from preflight.training.facts import Idle, NotFinite, Steps, Uncleared
 from preflight.users_code.facts import Frame, GivesBatches, Lack, MadeOnCpu, Unbuilt
+from preflight.zips.facts import ImageZip
 
 __all__ = [
     "EVALUATES",
@@ -146,6 +147,7 @@ __all__ = [
     "HostFacts",
     "Idle",
     "ImageDamage",
+    "ImageZip",
     "Inherited",
     "Jump",
     "KeyNames",

@@ -53,6 +53,7 @@ FLOORS = {
     "images": 21,
     "users_code.fresh": 21,
     "shards": 22,
+    "zips": 22,
     "checkpoints": 23,
     "tensors": 23,
     "sources.flaws": 23,

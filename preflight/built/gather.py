@@ -8,7 +8,7 @@ from typing import Any
 
 from preflight.batches.facts import Drawn
 from preflight.batches.pass_facts import Further
-from preflight.built.missing import is_no_fault, why_not_made
+from preflight.built.missing import again, is_no_fault, why_not_made
 from preflight.findings.looks import Cleared, Failed, Left, Look, Looked
 from preflight.kinds.gather import Gather, Run
 from preflight.kinds.kind import Kind
@@ -23,7 +23,6 @@ from preflight.ranks.made.facts import NO_TIME, RankBatches, RankLost, RankOrder
 from preflight.sources.facts import SourceFacts
 from preflight.targets.targets import Built, Source
 from preflight.users_code.facts import GivesBatches, Unbuilt
-from preflight.values.code_name import command_for
 from preflight.values.wire import to_exact, to_wire
 
 
@@ -108,7 +107,7 @@ class BuiltTargets(Gather):
         """Say that nobody knows what a rank has."""
         assert isinstance(question.target, Built)  # noqa: S101  for the type checker
         kinds = ((RankBatches, lost.batches), (RankOrder, lost.order))
-        alone = command_for(question.target.spec, "--world-size", "1")
+        alone = again(question.target, "--world-size", "1")
         return Failed(
             at=question.at,
             error=lost.error,

@@ -112,12 +112,18 @@ def _fix(lack: Lack, built: Built, job: Job) -> str:
         return "Run preflight where the job runs, as one of its ranks."
     alone = _ONE_RANK.get(lack.name) if lack.kind == "launch" else None
     elsewhere = ("--elsewhere",) if job.launch.elsewhere else ()
-    two = command_for(built.spec, "--world-size", "2", *elsewhere)
+    two = again(built, "--world-size", "2", *elsewhere)
     beside = "" if alone is None else f"; or, for one rank, set {lack.name}={alone} here"
     return (
         f"Say how many ranks the job has{beside}. Of two or more, preflight stands for the first, "
         f"with all that torchrun sets; of two:  {two}"
     )
+
+
+def again(built: Built, *options: str) -> str:
+    """Give the command that has it made again; what the settings give to it, a word does not."""
+    is_bare = not (built.args or built.kwargs or built.pick)
+    return command_for(*([built.spec] if is_bare else []), *options)
 
 
 def on_the_cpu(lack: Lack, spec: str, kind: str | None = None) -> str:

@@ -1,18 +1,19 @@
-"""Looks at the folders that sources have torchvision's ImageFolder read, by names alone."""
+"""Looks at folders that hold one for each class, by names alone, as ImageFolder reads them."""
 
 from __future__ import annotations
 
 import contextlib
 import os
-import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 
 from preflight.datasets.class_facts import ClassFolder, ClassFolders, OtherNumbers, SplitClasses
+from preflight.datasets.split_folders import SPLIT, TRAIN, splits_in
 from preflight.findings.looks import Look, Looked
 from preflight.formats.suffixes.images import is_image
 from preflight.kinds.gather import Gather, Run
 from preflight.kinds.kind import Kind
 from preflight.kinds.target import Target
+from preflight.objects.facts import Definition
 from preflight.pipelines.facts import Reads, ReadsClasses
 from preflight.sources.facts import SourceFacts
 from preflight.sources.mentions import trains
@@ -22,8 +23,8 @@ from preflight.values.names import name_of
 # Of torchvision.datasets.folder.
 _TAKEN = (".jpg", ".jpeg", ".png", ".ppm", ".bmp", ".pgm", ".tif", ".tiff", ".webp")
 
-_TRAIN = re.compile(r"train(ing)?|trn", re.IGNORECASE)
-_SPLIT = re.compile(r"(train|trn|val|valid|dev|test|tst|eval)\w{0,6}", re.IGNORECASE)
+# Whoever says where captions are has no classes.
+_UNSAID = frozenset({"auto", "none"})
 
 _ATTRIBUTES = b"\x00\x05\x16\x07"
 
@@ -35,6 +36,8 @@ class Classes(Gather):
         super().__init__(kind, run)
         self._heard: list[tuple[Source, SourceFacts]] = []
         self._loaders: list[Reads] = []
+        """Those that list files."""
+
         self._seen: dict[str, tuple[tuple[ClassFolder, ...], int, tuple[str, ...]]] = {}
 
     def needs(self, target: Target) -> bool:
@@ -45,33 +48,71 @@ class Classes(Gather):
 
     def hear(self, target: Target, facts: object) -> None:
         """Take in what sources have read, and which labels loaders give."""
-        if isinstance(facts, Reads) and facts.numbers:
+        if isinstance(facts, Reads) and facts.files:
             self._loaders.append(facts)
         if isinstance(facts, SourceFacts) and isinstance(target, Source) and not target.implied:
             self._heard.append((target, facts))
 
     def finish(self) -> Iterator[Look]:
-        """Give what is in each of these folders, and which of them are splits of one another."""
-        for numbers in otherwise_numbered(self._loaders):
+        """Give what is in each of these folders, and which of them are splits of one another.
+
+        The labels that live loaders give overrule what sources say of them.
+        """
+        live = [one for one in self._loaders if one.numbers]
+        for numbers in otherwise_numbered(live):
             yield Looked(facts=numbers)
         told: dict[tuple[str, str | None], ClassFolders] = {}
+        unplaced: list[ReadsClasses] = []
         for target, facts in self._heard:
             for reads in facts.class_folders:
                 is_started = not facts.is_folder or _is_started(reads.at.file or "", facts)
-                for path, is_whole in self._folders(target, reads):
+                folders = tuple(self._folders(target, reads))
+                unplaced += () if folders else (reads,)
+                for path, is_whole in folders:
                     found = self._look(path, reads, sure=is_started and is_whole and reads.sure)
                     key = found.file, reads.at.file
                     if key not in told or (found.sure and not told[key].sure):
                         told[key] = found
         for found in told.values():
             yield Looked(facts=found)
-        for train in told.values():
-            above, name = os.path.split(train.file)
-            for other in told.values() if _TRAIN.match(name) else ():
-                its = os.path.split(other.file)
-                same = other.reads.at.file == train.reads.at.file and its[0] == above
-                if same and _SPLIT.fullmatch(its[1]) and not _TRAIN.match(its[1]):
-                    yield Looked(facts=SplitClasses(train=train, other=other))
+        known = {*map(self._name_of_all, live)}
+        for one in _splits_of(told.values()):
+            if not {one.train.file, one.other.file} <= known:
+                yield Looked(facts=one)
+        if unplaced or not self._heard:
+            placed = {one.file for one in told.values()}
+            yield from self._laid_out(unplaced, placed)
+
+    def _laid_out(
+        self, unplaced: Sequence[ReadsClasses], placed: Collection[str]
+    ) -> Iterator[Look]:
+        """Give splits that nobody names, and that one of these lines may read, or no source at all.
+
+        What is missing in one of them, or empty, is told by that which has it.
+        """
+        reads = unplaced[0] if unplaced else ReadsClasses(at=Definition())
+        reads = reads._replace(relabels=any(one.relabels for one in unplaced))
+        known = {*placed, *map(self._name_of_all, self._loaders)}
+        images = (one for one in self.run.targets if isinstance(one, Folder))
+        root = os.path.abspath(self.run.job.root)
+        tops = [os.path.join(root, one.path) for one in images if one.captions.rule in _UNSAID]
+        for splits in splits_in(tops):
+            names = {name_of(one, root) for one in splits[:2]}
+            if (splits.listed and not unplaced) or known & names:
+                continue
+            train, other = (self._look(one, reads, sure=False) for one in splits[:2])
+            yield Looked(facts=SplitClasses(train=train, other=other))
+            for one, its in ((train, other), (other, train)) if not reads.allow_empty else ():
+                full = {each.name for each in its.classes if each.images}
+                if any(each.name in full and not each.images for each in one.classes):
+                    yield Looked(facts=one)
+
+    def _name_of_all(self, reads: Reads) -> str:
+        """Name the folder in which all files of a loader lie."""
+        try:
+            return name_of(os.path.commonpath(reads.files), self.run.job.root)
+        except ValueError:  # on several drives of Windows
+            return ""
 
     # --- which folders
 
@@ -121,6 +162,17 @@ class Classes(Gather):
         )
 
 
+def _splits_of(folders: Collection[ClassFolders]) -> Iterator[SplitClasses]:
+    """Put those together that lie side by side, are called as splits, and are read by one file."""
+    for train in folders:
+        above, name = os.path.split(train.file)
+        for other in folders if TRAIN.match(name) else ():
+            its = os.path.split(other.file)
+            same = other.reads.at.file == train.reads.at.file and its[0] == above
+            if same and SPLIT.fullmatch(its[1]) and not TRAIN.match(its[1]):
+                yield SplitClasses(train=train, other=other)
+
+
 def otherwise_numbered(loaders: list[Reads]) -> Iterator[OtherNumbers]:
     """Hold each loader against the first, or the one that trains, where both have some folders."""
     if not loaders:
@@ -164,7 +216,7 @@ def _classes_in(path: str) -> tuple[tuple[ClassFolder, ...], int, tuple[str, ...
     folders = [one for one in every if one.is_dir()]
     loose = sum(is_image(one.name) for one in every if one.name[0] != "." and not one.is_dir())
     classes = tuple(_class_in(one.path, one.name) for one in folders)
-    splits = [one.name for one in folders if _SPLIT.fullmatch(one.name) and _has_classes(one.path)]
+    splits = [one.name for one in folders if SPLIT.fullmatch(one.name) and _has_classes(one.path)]
     return classes, loose, tuple(splits)
 
 

@@ -92,7 +92,7 @@ CLASSES = Kind(
         SplitClasses: "folder of classes",
         OtherNumbers: "pair of loaders of classes",
     },
-    led_to_by=(Source, Loader, Built),
+    led_to_by=(Source, Loader, Built, Folder),
     gather="preflight.datasets.class_folders:Classes",
 )
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from preflight.datasets.facts import FileList, NamesSeen
+from preflight.datasets.first_folders import first_folders
 from preflight.datasets.kind import LIST_NAMES
 from preflight.datasets.named_in_lists import MOST_BYTES, SUFFIXES
 from preflight.findings.looks import Look, Looked
@@ -107,13 +109,29 @@ class Lists(Gather):
             yield f"{said}, and not read otherwise."
 
 
-def lists_around(top: str, root: str) -> Iterator[str]:
-    """Give the lists in a folder, in those above it in the job's, and in those named for them."""
+def lists_around(top: str, root: str) -> tuple[str, ...]:
+    """Give the lists in a folder, above it in the job's, in folders named for them, and below."""
+    return tuple(dict.fromkeys((*_above(top, root), *_below(top))))
+
+
+def _above(top: str, root: str) -> Iterator[str]:
     places = [top] if os.path.isdir(top) else []
     while places and places[-1] != root and places[-1].startswith(os.path.join(root, "")):
         places.append(os.path.dirname(places[-1]))
     for place in places:
         yield from _lists_in(place, deeper=2)
+
+
+def _below(top: str) -> Iterator[str]:
+    left = MOST_BYTES
+    for place, entries in first_folders(top):
+        if place != top and any(_is_list(one.name) for one in entries):
+            for path in _lists_in(place, deeper=0):
+                with contextlib.suppress(OSError):  # it went away meanwhile
+                    left -= os.path.getsize(path)
+                if left < 0:
+                    return
+                yield path
 
 
 def _lists_in(place: str, *, deeper: int) -> Iterator[str]:

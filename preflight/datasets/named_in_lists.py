@@ -10,7 +10,7 @@ import json
 import os
 import posixpath
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from preflight.datasets.facts import NamedColumn, NamesSeen
@@ -62,7 +62,7 @@ class _Images:
         self.count = 0
         self.root = asked.root
         self._places: dict[str, list[str]] = {}
-        self._stems: dict[str, None] = {}
+        self._stems: dict[str, list[str]] = {}
         for top in folders:
             for place, listed in walk(top):
                 asked.alive()
@@ -70,20 +70,21 @@ class _Images:
                 for name in filter(is_image, listed.files):
                     self.count += 1
                     self._places.setdefault(name, []).append(inside)
-                    self._stems[name.rpartition(".")[0]] = None
+                    self._stems.setdefault(name.rpartition(".")[0], []).append(inside)
                 if self.count > _MOST_IMAGES:
                     return
 
     def hold(self, name: str) -> bool:
         """Whether an image is there whose path ends in this one."""
-        above, _, base = posixpath.normpath(name.replace("\\", "/")).rpartition("/")
-        above = above.replace("../", "").strip("./")
-        places = self._places.get(base, ())
-        return any(not above or f"/{one}".endswith(f"/{above}") for one in places)
+        return _ends_in(name, self._places)
 
     def hold_stem(self, name: str) -> bool:
         """Whether an image has this name, but for its extension."""
         return name.rpartition("/")[2] in self._stems
+
+    def hold_stem_there(self, name: str) -> bool:
+        """Whether an image is there whose path ends in this one, but for its extension."""
+        return _ends_in(name, self._stems)
 
     def found(self, name: str) -> str:
         """Say where an image of this name is, in whatever folder; empty: nowhere."""
@@ -95,6 +96,12 @@ class _Images:
         """Whether a file is there by this name, from wherever it may be meant."""
         bases = (folder, os.path.dirname(folder), self.root, *self.tops)
         return any(os.path.lexists(os.path.join(one, name)) for one in bases)
+
+
+def _ends_in(name: str, places: Mapping[str, Sequence[str]]) -> bool:
+    above, _, base = posixpath.normpath(name.replace("\\", "/")).rpartition("/")
+    above = above.replace("../", "").strip("./")
+    return any(not above or f"/{one}".endswith(f"/{above}") for one in places.get(base, ()))
 
 
 # --- columns --------------------------------------------------------------------------------------
@@ -114,6 +121,8 @@ def _columns(
         if len(names) < _FEWEST or not unique or any(map(_PLACES, names)):
             continue
         held = there.hold_stem if is_stem else there.hold
+        if is_stem and 2 * sum(map(there.hold_stem_there, names)) >= len(names):
+            held = there.hold_stem_there  # `r_3` in another folder is another image
         gone = {one for one in names if not held(one)}
         is_other = len(names) - len(gone) < max(2, (0.5 if is_stem else _THERE) * len(names))
         if is_other and (is_stem or not others):

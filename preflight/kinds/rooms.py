@@ -16,6 +16,7 @@ ROOMS = (
     "shards",
     "caches",
     "images",
+    "zips",
     "datasets",
     "sources",
     "host",

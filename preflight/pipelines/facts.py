@@ -125,20 +125,23 @@ class Reads:
 
 
 class ReadsClasses(NamedTuple):
-    """A line that has torchvision's ImageFolder read folders, each with a folder for a class."""
+    """A line that has torchvision's ImageFolder, or timm, read folders with one for each class."""
 
     at: Definition
     paths: tuple[str, ...] = ()
     """What it may be given, as the source is written, with the defaults of its options."""
 
     endings: tuple[str, ...] = ()
-    """What paths of which no more is known end in: `train`."""
+    """What paths of which no more is known end in: `train`; empty too: nothing is known."""
 
     sure: bool = False
     """Whether no test stands around it, and all of its paths are written out."""
 
     allow_empty: bool = False
     """Whether a class without images is none to stop at."""
+
+    skips_empty: bool = False
+    """Whether a class without images is left out, and has no number: as timm has it."""
 
     own_rule: bool = False
     """Whether the job says by itself which files are images (`is_valid_file`)."""

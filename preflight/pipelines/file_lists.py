@@ -128,7 +128,9 @@ def _walk(
 def _is_dataset(thing: object) -> bool:
     if issubclass(type(thing), classes("torch.utils.data", "Dataset")):
         return True
-    return type(thing).__module__.startswith("datasets.") and "_info" in own_attributes(thing)
+    home = type(thing).__module__  # what a data set of timm reads by is none of torch itself
+    is_other = home.startswith("datasets.") and "_info" in own_attributes(thing)
+    return is_other or home.startswith("timm.data.readers.")
 
 
 def _numbers(indices: Any) -> Sequence[int] | None:

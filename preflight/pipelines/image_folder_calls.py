@@ -1,8 +1,9 @@
-"""Finds where a source has torchvision's ImageFolder read a folder, and which folder that is."""
+"""Finds where a source has ImageFolder of torchvision, or timm, read a folder, and which one."""
 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from preflight.objects.facts import Definition
@@ -10,11 +11,15 @@ from preflight.pipelines.facts import ReadsClasses
 from preflight.syntax.full_names import full_name, imported
 from preflight.syntax.given_values import OPTIONS, given_by
 from preflight.syntax.parsing import Parsed
-from preflight.syntax.running import key_of, last_name
+from preflight.syntax.running import key_of, last_name, text_of
 from preflight.syntax.surroundings import always_runs, called, walk
 from preflight.syntax.written_texts import WrittenTexts
 
 _CLASSES = ("torchvision.datasets.ImageFolder", "torchvision.datasets.folder.ImageFolder")
+# What is called of timm, which reads a folder with one for a class, where it is told no other kind.
+_OF_TIMM = re.compile(r"timm\..*\b(create_dataset|ImageDataset)")
+_OTHER_KINDS = ("torch/", "hfds/", "hfids/", "tfds/", "wds/")
+
 _OWN = frozenset({"__init__", "find_classes", "_find_classes", "make_dataset"})
 """With one of these, a class that is made of it goes by a rule of its own."""
 
@@ -26,7 +31,7 @@ _VALID = 4
 
 
 def class_folders_in(parsed: Parsed, file: str) -> tuple[ReadsClasses, ...]:
-    """Give each call of ImageFolder, with the folders that it may be given."""
+    """Give each call of ImageFolder, with the folders that it may be given, and each of timm's."""
     names = _names_of(parsed.tree)
     texts = WrittenTexts(_given_in(parsed.tree), key=key_of)
     thrown = _throws_labels(parsed.tree)
@@ -39,29 +44,47 @@ def class_folders_in(parsed: Parsed, file: str) -> tuple[ReadsClasses, ...]:
     )
     found = []
     for node, around in walk(parsed.tree):
-        if not isinstance(node, ast.Call) or full_name(node.func, names) not in _CLASSES:
+        name = full_name(node.func, names) if isinstance(node, ast.Call) else ""
+        if not isinstance(node, ast.Call) or not name or around.rehearsed:
             continue
-        words = {one.arg: one.value for one in node.keywords}
-        root = node.args[0] if node.args else words.get("root")
-        if root is None or None in words or around.rehearsed:
-            continue
-        paths = [one for one in texts.of(root) if one.text]
         at = Definition(
             file=file, line=node.lineno, line_text=parsed.lines[node.lineno - 1].strip()
         )
-        found.append(
-            ReadsClasses(
-                at=at,
-                paths=tuple(one.text for one in paths if one.whole),
-                endings=tuple(one.text for one in paths if not one.whole),
-                sure=always_runs(around) and all(one.whole for one in paths),
-                allow_empty=_is_true(words.get("allow_empty")),
-                own_rule="is_valid_file" in words or len(node.args) > _VALID,
-                relabels=relabels or "target_transform" in words or len(node.args) > _TARGET,
-                labels_unused=thrown,
-            )
-        )
+        one = _of_timm(node, at) if _OF_TIMM.fullmatch(name) else None
+        if name in _CLASSES:
+            one = _of_torchvision(node, at, texts, always_runs=always_runs(around))
+        if one is not None:
+            found.append(one._replace(relabels=relabels or one.relabels, labels_unused=thrown))
     return tuple(sorted(found, key=lambda one: one.at.line or 0))
+
+
+def _of_torchvision(
+    node: ast.Call, at: Definition, texts: WrittenTexts, *, always_runs: bool
+) -> ReadsClasses | None:
+    words = {one.arg: one.value for one in node.keywords}
+    root = node.args[0] if node.args else words.get("root")
+    if root is None or None in words:
+        return None
+    paths = [one for one in texts.of(root) if one.text]
+    return ReadsClasses(
+        at=at,
+        paths=tuple(one.text for one in paths if one.whole),
+        endings=tuple(one.text for one in paths if not one.whole),
+        sure=always_runs and all(one.whole for one in paths),
+        allow_empty=_is_true(words.get("allow_empty")),
+        own_rule="is_valid_file" in words or len(node.args) > _VALID,
+        relabels="target_transform" in words or len(node.args) > _TARGET,
+    )
+
+
+def _of_timm(node: ast.Call, at: Definition) -> ReadsClasses | None:
+    """Give a call of timm's, which finds the folder of a split by itself; None of another kind."""
+    words = {one.arg: one.value for one in node.keywords}
+    kind = text_of(node.args[0] if node.args else words.get("name")) or ""
+    if kind.startswith(_OTHER_KINDS):
+        return None
+    mapped = "target_transform" in words or bool(text_of(words.get("class_map")))
+    return ReadsClasses(at=at, allow_empty=True, skips_empty=True, relabels=mapped)
 
 
 def _is_true(node: ast.expr | None) -> bool:

@@ -95,10 +95,11 @@ def need_lines(report: Report, view: View) -> Iterator[Line]:
     data = f"none found: {files}" if files else "none found"
     if not any(one.of for one in report.coverage if one.part == "data"):
         yield from hanging((Span("  data    "),), paper.wrap(paper.say(data), paper.width - 10))
-    said = [
-        (one.hint, one.hint_at or f"looks at the {one.part}") for one in report.coverage if one.hint
-    ]
-    said = said or [("preflight run --help", "how data, caches and loaders are named")]
+    hints = {
+        one.hint: one.hint_at or f"looks at the {one.part}" for one in report.coverage if one.hint
+    }
+    hints = hints or {"preflight run --help": "how data, caches and loaders are named"}
+    said = [*hints.items()]  # of what a script makes, that it is run
     head = "  say     "
     column = max(cells(paper.say(command)) for command, _ in said)
     room = paper.width - len(head) - column - 3

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -14,6 +15,7 @@ from preflight.kinds.rooms import kinds, kinds_of, load
 from preflight.kinds.target import Target
 from preflight.session.counts import Counts, by_row, may_come_of, share
 from preflight.settings.job import Job
+from preflight.targets.file_types.contents import is_image_zip
 from preflight.targets.targets import Missing
 from preflight.targets.words.discover import Discovered
 from preflight.values.code_name import command_for
@@ -153,14 +155,27 @@ def _with_hints(every: Iterable[Covered], found: Discovered, folder: str) -> Ite
         place = found.may_only_show[0].name_in(folder)
         offered["data"] = (command_for(f"data={place}"), None)
         dark.add("data")
+    if "data" in dark and (zipped := _zip_of_images(found, folder)):
+        offered["data"] = (command_for(f"data={zipped}"), None)
     typed = {command_for(word) for word, _ in found.pairs}
     typed |= {f"preflight run {word}" for word, _ in found.pairs}  # `-m package.train`
-    offered = {
-        part: (command, at) for part, (command, at) in offered.items() if command not in typed
-    }
+    offered = {part: one for part, one in offered.items() if not _is_typed(one[0], typed)}
     for one in every:
         command, at = offered.get(one.part, (None, None)) if one.part in dark else (None, None)
         yield replace(one, hint=command, hint_at=at)
+
+
+def _zip_of_images(found: Discovered, folder: str) -> str | None:
+    """Name a zip archive of images that lies around, which is read where it is named."""
+    files = (one for unread in found.unread for one in unread.files if one.suffix == ".zip")
+    names = (name for one in files for name in one.names)
+    return next((one for one in names if is_image_zip(os.path.join(folder, one))), None)
+
+
+def _is_typed(command: str, typed: Collection[str]) -> bool:
+    """Whether this was what was typed, with arguments of a script or without."""
+    bare = command.removesuffix(" …")
+    return any(one == bare or one.startswith(f"{bare} ") for one in typed)
 
 
 def is_doubtful(coverage: Iterable[Covered], found: Discovered) -> bool:

@@ -134,7 +134,8 @@ def mentions_in(parsed: Parsed, file: str, wanted: Wanted) -> Mentions:
         if isinstance(node, ast.Call) and called(node) in wanted.callees:
             handed.update((place, None) for place in _handed(node))
         for name, value in _given(node):
-            if name in wanted.flags and (value is None or key_of(value) != name):
+            is_asked = not wanted.flags.isdisjoint((name, name.rpartition(".")[2]))
+            if is_asked and (value is None or key_of(value) != name):
                 given[name, _text_of(value)] = None
         is_read = isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Load)
         if is_read and last_name(node) in wanted.functions:

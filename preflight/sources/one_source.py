@@ -35,6 +35,9 @@ _SHARDS = (
     *(one.encode() for one in sorted(RESAMPLED)),
 )
 
+# With what folders are read of which each is a class.
+_CLASSES = (b"ImageFolder", b"ImageDataset", b"create_dataset")
+
 _MAIN = re.compile(rb"^if\s+__name__\s*==\s*[\"']__main__", re.MULTILINE)
 
 # Loops, or calls a function or what runs something, as soon as it is imported; what a parser or a
@@ -74,7 +77,7 @@ def words_in(content: bytes, name: str, *, loops: bool = True) -> Words:
         environment=speaks_of_environment(content),
         loaders=any(word in content for word in _LOADERS),
         shards=any(word in content for word in _SHARDS),
-        classes=b"ImageFolder" in content and not is_test(name),
+        classes=not is_test(name) and any(word in content for word in _CLASSES),
         files=not is_test(name) and may_use_files(content),
         flaws=Signs() if is_test(name) else signs_in(content),
         loops=loops and may_loop(content),

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from preflight.settings.toml_file import toml_reader
+from preflight.syntax.merged_configs import merged_in
 from preflight.values.names import name_of
 
 _NAMED = re.compile(rb"""["']([\w./\\-]{1,200}\.(?:ya?ml|json|toml))["']""", re.IGNORECASE)
@@ -34,21 +35,28 @@ def given_by_configs(
     started, or beside the script.
     """
     names: dict[str, None] = {}
+    merges: list[Sequence[str]] = []
     for content in sources:
+        merges += merged_in(content)
         found = _NAMED.findall(content)
-        said = dict(_HYDRA.findall(content))
-        if b"name" in said:
-            found.append(os.path.join(said.get(b"path", b""), said[b"name"] + b".yaml"))
+        hydra = dict(_HYDRA.findall(content))
+        if b"name" in hydra:
+            found.append(os.path.join(hydra.get(b"path", b""), hydra[b"name"] + b".yaml"))
         names |= dict.fromkeys(name.decode("utf-8", "replace") for name in found)
-    paths: dict[str, None] = {}
+    paths: dict[str, str] = {}
     for name in names:
         places = (os.path.join(at, name) for at in (root, os.path.dirname(script)))
         path = next(filter(os.path.isfile, places), None)
-        paths |= {} if path is None else {path: None}
-    for path in list(paths)[:_MOST_FILES]:
-        given = tuple(_scalars(_whole(read_config(path))))
-        if given:
-            yield name_of(path, root), given
+        if path is not None and len(paths) < _MOST_FILES:
+            paths.setdefault(name, path)
+    said = {name: tuple(_scalars(_whole(read_config(path)))) for name, path in paths.items()}
+    for files in merges:
+        for place, name in enumerate(files):
+            later = {key for one in files[place + 1 :] for key, _ in said.get(one, ())}
+            said[name] = tuple(one for one in said.get(name, ()) if one[0] not in later)
+    for name, path in paths.items():
+        if said[name]:
+            yield name_of(path, root), said[name]
 
 
 def read_config(path: str) -> Any:
@@ -82,19 +90,20 @@ def _of_yaml(text: str) -> Any:
 
 
 def _scalars(said: Any) -> Iterator[tuple[str, str]]:
-    """Give the values of keys, however deep these lie, as code."""
-    waiting = [said]
+    """Give the values of keys as code, each key with those that it lies in: `.launch.nodes`."""
+    waiting = [(".", said)]
     for _ in range(_MOST_VALUES):
         if not waiting:
             return
-        one = waiting.pop()
+        place, one = waiting.pop()
         if isinstance(one, list):
-            waiting += one
+            waiting += ((place, each) for each in one)
         elif isinstance(one, dict):
             for key, value in one.items():
+                name = f"{place}{key}".replace("-", "_")
                 if isinstance(value, (dict, list)):
-                    waiting.append(value)
+                    waiting.append((f"{name}.", value))
                 elif isinstance(key, str) and isinstance(
                     value, (bool, int, float, str, type(None))
                 ):
-                    yield key.replace("-", "_"), repr(value)
+                    yield name, repr(value)

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import ast
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import Any
 
 from preflight.syntax.parsing import expression_of
@@ -54,10 +55,13 @@ class Defaults:
     """Variables that the sources themselves set, to whatever; None: any may be."""
 
     values: dict[str, list[str]] = field(default_factory=dict)
-    """As code, by name."""
+    """As code, by name; of what stands in a file of settings by all names on the way to it, behind
+    a dot: `.launch.distributed`."""
 
     _asked: set[str] = field(default_factory=set)
-    _known: dict[str, Any] = field(default_factory=dict)
+    _known: dict[tuple[str, ...], Any] = field(default_factory=dict)
+    _inner: dict[str, list[str]] | None = None
+    """Names of what lies in others, by the last of them."""
 
     def off(self, tests: tuple[str, ...]) -> str | None:
         """Give the test that says no; None where none is known to."""
@@ -87,8 +91,8 @@ class Defaults:
         variable = _variable_of(node)
         if variable is not None:
             return self._variable(variable, UNKNOWN)
-        name = key_of(node)
-        return UNKNOWN if name is None else self._named(name, depth + 1)
+        names = names_on_the_way(node)
+        return self._named(names, depth + 1) if names else UNKNOWN
 
     def _variable(self, name: str, default: Any) -> Any:
         if name not in self.environment and self._may_be_stored(name):
@@ -98,17 +102,31 @@ class Defaults:
     def _may_be_stored(self, name: str) -> bool:
         return self.stored is None or name in self.stored
 
-    def _named(self, name: str, depth: int) -> Any:
-        if name in self._asked:
+    def _named(self, names: tuple[str, ...], depth: int) -> Any:
+        """Give what a name is, of which it may be known in what it lies."""
+        if names[-1] in self._asked:
             return UNKNOWN
-        if name not in self._known:
-            self._asked.add(name)
-            self._known[name] = self._agreed(name, depth)
-            self._asked.discard(name)
-        return self._known[name]
+        texts = tuple(dict.fromkeys(self._said_of(names)))
+        if texts not in self._known:
+            self._asked.add(names[-1])
+            self._known[texts] = self._agreed(texts, depth)
+            self._asked.discard(names[-1])
+        return self._known[texts]
 
-    def _agreed(self, name: str, depth: int) -> Any:
-        texts = dict.fromkeys(self.values.get(name, ()))
+    def _said_of(self, names: tuple[str, ...]) -> Iterator[str]:
+        """Give what sources say of a name, and files of settings of what lies most as it does."""
+        yield from self.values.get(names[-1], ())
+        if self._inner is None:
+            self._inner = {}
+            for one in self.values:
+                if "." in one:
+                    self._inner.setdefault(one.rpartition(".")[2], []).append(one)
+        inner = [(_alike(names, one), one) for one in self._inner.get(names[-1], ())]
+        most = max(inner, default=(0, ""))[0]
+        for each, one in inner:
+            yield from self.values[one] if each == most else ()
+
+    def _agreed(self, texts: Iterable[str], depth: int) -> Any:
         said = [self.value(expression_of(text), depth) for text in texts]
         if not said or UNKNOWN in said:
             return UNKNOWN
@@ -164,11 +182,13 @@ class Defaults:
                 return UNKNOWN
             if holder in {"os", "environ"}:
                 return self._variable(key, default)
-            known = self._named(key, depth)
-            return default if known is UNKNOWN and key not in self.values else known
+            names = (*names_on_the_way(getattr(node.func, "value", None)), key)
+            known = self._named(names, depth)
+            return default if known is UNKNOWN and not any(self._said_of(names)) else known
         if name == "getattr" and len(node.args) > 1 and (key := text_of(node.args[1])):
-            known = self._named(key, depth)
-            is_free = known is UNKNOWN and key not in self.values and len(node.args) > 2
+            names = (*names_on_the_way(node.args[0]), key)
+            known = self._named(names, depth)
+            is_free = known is UNKNOWN and not any(self._said_of(names)) and len(node.args) > 2
             return self.value(node.args[2], depth) if is_free else known
         if isinstance(node.func, ast.Attribute) and name in _OF_TEXT and not node.args:
             said = self.value(node.func.value, depth)
@@ -179,7 +199,19 @@ class Defaults:
                 return UNKNOWN if said is UNKNOWN else _CONVERTERS[name](said)
             except (TypeError, ValueError):
                 return UNKNOWN
-        return UNKNOWN if node.args or node.keywords else self._named(name, depth)
+        return UNKNOWN if node.args or node.keywords else self._named((name,), depth)
+
+
+def names_on_the_way(node: ast.expr | None) -> tuple[str, ...]:
+    """Give the names that lead to a value: `cfg`, `launch` and `nodes` of `cfg.launch["nodes"]`."""
+    name = None if node is None else key_of(node)
+    return (*names_on_the_way(getattr(node, "value", None)), *name.split(".")) if name else ()
+
+
+def _alike(names: tuple[str, ...], name: str) -> int:
+    """Count the last names that are the same as those in one with dots."""
+    pairs = zip(reversed(names), reversed(name.split(".")), strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
 def _variable_of(node: ast.expr) -> str | None:

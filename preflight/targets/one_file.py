@@ -9,12 +9,21 @@ from preflight.kinds.target import Target
 from preflight.targets.file_types import contents
 from preflight.targets.file_types.suffixes import CACHE_SUFFIXES, IMAGE_SUFFIXES, SHARD_SUFFIXES
 from preflight.targets.folders import is_shard, look_for_sources
-from preflight.targets.targets import CacheFolder, CaptionRule, Columnar, Folder, Shard, Source
+from preflight.targets.targets import (
+    CacheFolder,
+    CaptionRule,
+    Columnar,
+    Folder,
+    PictureZip,
+    Shard,
+    Source,
+)
 from preflight.values.names import shown
 
 # What each word of a kind takes; of suffixes, those that most have.
 _READ = {
-    "data": f"shards ({', '.join(SHARD_SUFFIXES)}) or images (.jpg, .png, .webp and others)",
+    "data": f"shards ({', '.join(SHARD_SUFFIXES)}) or images (.jpg, .png, .webp and others), "
+    "also in a zip archive",
     "cache": f"cached tensors or checkpoints ({', '.join(CACHE_SUFFIXES)}, and .bin of torch)",
     "source": "Python sources (.py)",
 }
@@ -48,6 +57,8 @@ def by_content(word: str, path: str) -> Target:
         return Shard(path=path)
     if contents.is_image(path):
         return Folder(path=path)
+    if contents.is_image_zip(path):
+        return PictureZip(path=path)
     if contents.is_tensors(path):
         return CacheFolder(path=path)
     if contents.is_rows(path):
@@ -55,8 +66,10 @@ def by_content(word: str, path: str) -> Target:
     raise none_of(word, path, *_READ)
 
 
-def one_of_data(value: str, path: str, captions: CaptionRule) -> Shard | Folder | Columnar:
-    """Take one file for a shard, an image or rows, by its name or else by its first bytes.
+def one_of_data(
+    value: str, path: str, captions: CaptionRule
+) -> Shard | Folder | Columnar | PictureZip:
+    """Take one file for a shard, an image or several in a zip, or rows, by its name or first bytes.
 
     Raises:
         UnknownWordError: it is none of these; one that cannot be read is a shard, which says so.
@@ -67,6 +80,8 @@ def one_of_data(value: str, path: str, captions: CaptionRule) -> Shard | Folder 
         return Shard(path=path, captions=captions)
     if contents.is_image(path):
         return Folder(path=path, captions=captions)
+    if contents.is_image_zip(path):
+        return PictureZip(path=path)
     if contents.is_rows(path):
         return Columnar(path=path)
     raise none_of(f"data={value}", path, "data")

@@ -268,5 +268,10 @@ class Columnar(PathTarget):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PictureZip(PathTarget):
+    """A zip archive of images."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Unlistable(PathTarget):
     """A folder that cannot be listed, so that nobody knows what is in it."""

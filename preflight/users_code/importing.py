@@ -15,7 +15,7 @@ from preflight.kinds.asked import CannotLookError, MistypedError
 from preflight.sources import unguarded as guard
 from preflight.users_code.fresh.descendants import import_psutil
 from preflight.users_code.lacking import sees_gpu
-from preflight.values.code_name import Spec, command_for, module_file
+from preflight.values.code_name import Spec, module_file
 
 # What is loaded here before the user's code, and by whose names it may have modules of its own.
 _LOADED = ("preflight", "psutil")
@@ -86,8 +86,7 @@ def refuse_unguarded(spec: Spec, root: str) -> None:
     if work is not None:
         raise CannotLookError(
             f"importing {spec.home} would start the training: {work.at}:{work.line} {work.what}",
-            fix=f"{work.guard}  To look all the same:  "
-            + command_for(f"{spec.home}:{spec.name}", "--import-anyway"),
+            fix=f"{work.guard}  To look all the same:  --import-anyway",
         )
 
 

@@ -202,6 +202,20 @@ def test_what_is_to_be_typed_keeps_that_the_job_runs_elsewhere(tmp_path: Path) -
     assert (one.fix or "").endswith("preflight run train:make --world-size 2 --elsewhere")
 
 
+def test_what_is_to_be_typed_gives_what_the_settings_give(tmp_path: Path) -> None:
+    """A word would be made without it."""
+    (tmp_path / "preflight.toml").write_text(
+        'loader = [{ call = "train:make", kwargs = { size = 3 } }]\n', encoding="utf-8"
+    )
+    source = f"{HEAD}def make(size):\n{body_of(NEEDS['a rank'][0])}"
+    (tmp_path / "train.py").write_text(source, encoding="utf-8")
+    (one,) = broken(preflight.run(folder=str(tmp_path), select=["target-", "loader-"]))
+
+    assert (one.fix or "").endswith("of two:  preflight run --world-size 2")
+    again = preflight.run(folder=str(tmp_path), world_size=2, select=["target-", "loader-"])
+    assert again.verdict == "go"
+
+
 def test_all_that_torchrun_sets_is_set(tmp_path: Path) -> None:
     names = ("LOCAL_WORLD_SIZE", "GROUP_RANK", "ROLE_RANK", "ROLE_WORLD_SIZE", "MASTER_PORT")
     report = look(tmp_path, factory(f"[int(os.environ[name]) for name in {names}]"), world_size=2)

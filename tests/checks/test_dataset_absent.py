@@ -71,6 +71,8 @@ TABLES = {
     "data/piped.txt": lines([f"{one}|a dog, asleep.|en" for one in NAMES]),
     "data/ImageSets/Main/train.txt": lines(STEMS),
     "train.csv": "id,score\n" + lines([f"{one},0.5" for one in STEMS]),
+    "data/images/labels.csv": "image,label\n" + lines([f"{one},1" for one in NAMES]),
+    "data/a/b/train.txt": lines([f"../../images/{one}" for one in NAMES]),
 }
 
 
@@ -298,3 +300,24 @@ def test_a_list_of_which_hardly_any_is_there_is_told_where_a_source_names_it(
     if name.startswith("moved") and found:
         assert found[0].severity == Severity.WARNING
         assert "data/images/000.jpg is here" in (found[0].why or "")
+
+
+def test_an_image_of_the_same_number_in_another_folder_is_another_image(tmp_path: Path) -> None:
+    """As frames of a scene, which are listed without their extension, for each split."""
+    frames = [{"file_path": f"./train/r_{n}", "time": 0.5} for n in range(5)]
+    there = [f"data/lego/{split}/r_{n}.png" for split in ("train", "val") for n in range(5)]
+    there.remove("data/lego/train/r_3.png")
+
+    (found,) = seen(tmp_path, "data/lego/transforms_train.json", json.dumps(frames), *there)
+
+    (column,) = found.columns
+    assert (column.names, column.missing, column.first) == (5, 1, ("./train/r_3",))
+
+
+def test_names_in_folders_of_their_own_lead_to_images_as_before(tmp_path: Path) -> None:
+    """Where the folder that they name holds their labels."""
+    named = lines([f"labels/{one}" for one in STEMS])
+
+    (found,) = seen(tmp_path, "data/train.txt", named)
+
+    assert [one.missing for one in found.columns] == [2]

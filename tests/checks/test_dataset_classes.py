@@ -225,3 +225,90 @@ def test_a_file_that_is_not_started_is_a_guess(tmp_path: Path, picture: bytes) -
     )
 
     assert [(one.severity, one.at.file) for one in found] == [(Severity.WARNING, "data/raw")]
+
+
+# --- splits of which no source says where they lie ------------------------------------------------
+
+LACKS = ("train/cat", "train/dog", "train/emu", "val/cat", "val/emu")
+BARE = "import torch\n"
+ARGS = "def build(args):\n    return datasets.ImageFolder(args.val_dir, None)\n"
+TIMM = "from timm.data import create_dataset\n\n\ndef build(args):\n    return create_dataset({})\n"
+
+AS_MEANT = {
+    "all classes": ("", (*LACKS, "val/dog")),
+    "a last class that is not in val": ("", (*PLAIN, "train/emu")),
+    "no splits": ("", ("cat", "dog")),
+    "a test without labels": ("", ("train/cat", "train/dog", "test/1.jpg")),
+    "a test without labels in one folder": ("", ("train/cat", "train/dog", "test/all")),
+    "few-shot splits": ("", ("train/cat", "train/dog", "val/bee", "val/fox")),
+    "some people in both": ("", ("train/ann", "train/bob", "train/cy", "val/cy", "val/dee")),
+    "what is trained on has no faults": ("", ("train/good", "test/bad", "test/good")),
+    "images, depths and masks": ("", ("train/depth", "train/mask", "train/rgb", "val/rgb")),
+    "pairs": ("", ("train/A", "train/B", "val/B")),
+    "years": ("", ("train/2019", "train/2020", "val/2020")),
+    "captions": ("", (*LACKS, "train/cat/1.txt", "train/dog/1.txt", "train/emu/1.txt")),
+    "a list of classes": ("", (*LACKS, "classes.txt")),
+    "a reader of the job's own": (BARE, LACKS),
+    "labels that are mapped": (ARGS.replace("None", "None, str"), LACKS),
+    "labels that timm is told": (TIMM.format('"", class_map="map.txt"'), LACKS),
+    "another kind of timm's": (TIMM.format('"hfds/pets"'), LACKS),
+    "folders that the source names itself": ('datasets.ImageFolder("data/train")\n', LACKS),
+    "a class that is empty, which timm leaves out": (
+        TIMM.format("args.name"),
+        ("train/cat", "train/dog", "val/cat", "val/dog/"),
+    ),
+}
+
+
+def of_layout(folder: Path, picture: bytes, source: str, names: tuple[str, ...]) -> list[Finding]:
+    found = found_by(
+        folder, picture, source, names, *(("data", "source=train.py")[: 1 + bool(source)])
+    )
+    assert {one.severity for one in found} <= {Severity.WARNING}
+    return found
+
+
+@pytest.mark.parametrize("case", AS_MEANT)
+def test_splits_that_may_be_so_on_purpose_are_left_alone(
+    case: str, tmp_path: Path, picture: bytes
+) -> None:
+    source, names = AS_MEANT[case]
+
+    assert of_layout(tmp_path, picture, source, names) == []
+
+
+MOVED = "gives 1 of 2 classes other labels than {}: emu is 1 here, and 2 there; only there: dog"
+EMPTY = "has 3 folders for classes, of which 1 holds no image: dog"
+UNEVEN = {
+    "a class less": ("", LACKS, MOVED.format("data/train")),
+    "the first of two": ("", (*PLAIN[:2], "val/dog"), "dog is 0 here, and 1 there"),
+    "a class more": ("", (*PLAIN, "val/bee"), "cat is 1 here, and 0 there; only here: bee"),
+    "an empty class": ("", (*LACKS, "val/dog/"), EMPTY),
+    "a class of texts": ("", (*LACKS, "val/dog/1.md.md"), EMPTY),
+    "deeper": ("", tuple(f"a/b/{one}" for one in LACKS), MOVED.format("data/a/b/train")),
+    "a path that nobody knows": (ARGS, LACKS, MOVED.format("data/train")),
+    "beside a list that nobody may read": (ARGS, (*LACKS, "labels.txt"), "emu is 1 here"),
+    "timm": (TIMM.format('"", root=args.data'), LACKS, "emu is 1 here, and 2 there"),
+    "timm, and an empty class": (TIMM.format("args.name"), (*LACKS, "val/dog/"), "emu is 1 here"),
+}
+
+
+@pytest.mark.parametrize("case", UNEVEN)
+def test_a_class_that_one_split_lacks_is_a_warning(
+    case: str, tmp_path: Path, picture: bytes
+) -> None:
+    source, names, said = UNEVEN[case]
+
+    (found,) = of_layout(tmp_path, picture, source, names)
+    assert said in found.message
+    assert "(a guess: " in found.message
+    assert [one.file for one in found.also if one.file == "train.py"] == ["train.py"] * bool(source)
+
+
+def test_splits_that_are_named_one_by_one_are_held_against_each_other(
+    tmp_path: Path, picture: bytes
+) -> None:
+    (found,) = found_by(tmp_path, picture, "", LACKS, "data/train", "data/val")
+
+    assert found.at.file == "data/val"
+    assert found_by(tmp_path, picture, "", (), "data/val") == []

@@ -60,6 +60,25 @@ def test_another_module_that_is_not_there_is_still_the_line_s() -> None:
         assert finding.fix == "Mend this line."
 
 
+@pytest.mark.parametrize(
+    ("error", "of_image"),
+    [
+        ("OSError: image file is truncated (12 bytes not processed)", True),
+        ("PIL.UnidentifiedImageError: cannot identify image file 'a.jpg'", True),
+        ("OSError: disk quota exceeded", False),
+    ],
+)
+def test_a_damaged_image_is_no_fault_of_the_line_that_opens_it(
+    error: str, *, of_image: bool
+) -> None:
+    ended = Ended(how="raised", code=1, raised=Raised(error=error, frames=(INNER,)))
+
+    (finding,) = ask("script-stopped", rehearsal(ended=ended))
+
+    assert ("Take out the image" in (finding.fix or "")) is of_image
+    assert ("Mend this line" in (finding.fix or "")) is not of_image
+
+
 def test_what_may_only_need_more_batches_is_given_them() -> None:
     met = (Met(what="loader"),)
     raised = Raised(error="ValueError: too few", frames=(INNER,))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy
 import pytest
 
 from preflight.datasets.class_facts import OtherNumbers
@@ -83,3 +85,36 @@ def test_labels_of_two_data_sets_are_a_warning() -> None:
 
     (finding,) = ask("dataset-classes", facts)
     assert finding.severity is Severity.WARNING
+
+
+PATHS = ["/d/x/1.jpg", "/d/x/2.jpg", "/d/y/1.jpg"]
+
+
+@pytest.mark.parametrize(
+    "dataset",
+    [
+        SimpleNamespace(reader=SimpleNamespace(samples=list(zip(PATHS, [0, 0, 1], strict=True)))),
+        SimpleNamespace(paths=PATHS, labels=[0, 0, 1], size=(224, 224)),
+        SimpleNamespace(files=tuple(PATHS), targets=numpy.array([0, 0, 1])),
+        SimpleNamespace(rows=[{"image": one, "label": int("y" in one)} for one in PATHS]),
+        SimpleNamespace(rows=[(Path(one), "a name", int("y" in one)) for one in PATHS]),
+    ],
+    ids=["timm", "two lists", "a vector", "dicts", "paths, and names"],
+)
+def test_labels_stand_beside_paths_in_several_ways(dataset: Any) -> None:
+    assert class_numbers(dataset) == (ClassNumber("x", 0), ClassNumber("y", 1))
+
+
+@pytest.mark.parametrize(
+    "dataset",
+    [
+        SimpleNamespace(paths=PATHS, labels=[0, 0, 1], boxes=[4, 5, 6]),
+        SimpleNamespace(paths=PATHS, masks=PATHS, labels=[0, 0, 1]),
+        SimpleNamespace(paths=PATHS, labels=[0, 1]),
+        SimpleNamespace(paths=PATHS, labels=[0.0, 0.0, 1.0]),
+        SimpleNamespace(rows=[(one, 3, int("y" in one)) for one in PATHS]),
+        SimpleNamespace(rows=[*zip(PATHS, [0, 0, 1], strict=True), None]),
+    ],
+)
+def test_what_may_be_no_label_is_none(dataset: Any) -> None:
+    assert class_numbers(dataset) == ()

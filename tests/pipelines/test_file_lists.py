@@ -16,6 +16,7 @@ from torch.utils.data import random_split as split
 
 from preflight.pipelines.file_lists import MOST, listing_of
 from tests.archives import bounded
+from tests.files import put
 
 
 class Holds(Dataset[Any]):
@@ -244,3 +245,18 @@ def test_a_column_of_texts_that_name_files_is_a_list_of_files(
     assert (found.listed, found.lost, found.rows) == (2, 0, 2)
     nowhere = listing_of(datasets.Dataset.from_dict({"text": ["a.b", "c.d"]}))
     assert (nowhere.files, nowhere.lost) == ({}, 0)
+
+
+def test_what_timm_reads_by_is_looked_into(tmp_path: Path) -> None:
+    """It is no data set of torch, and has the list."""
+    names = [str(tmp_path / f"{number}.jpg") for number in range(3)]
+    put(tmp_path, *(f"{number}.jpg" for number in range(3)))
+    reader = type(
+        "ReaderImageFolder", (), {"__module__": "timm.data.readers.reader_image_folder"}
+    )()
+    reader.samples = [(name, 0) for name in names]
+
+    found = listing_of(Holds(reader=reader))
+
+    assert (found.listed, [*found.files]) == (3, names)
+    assert listing_of(Holds(reader=types.SimpleNamespace(samples=reader.samples))).listed == 0

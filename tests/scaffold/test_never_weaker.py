@@ -170,6 +170,33 @@ TREES: dict[str, Callable[[Path], None]] = {
     "latents of two sizes beside images": tree(
         "data/pets/a.jpg", "data/pets-512/a.npz", "data/pets-1024/a.npz"
     ),
+    "shards of several suffixes in two folders": lambda folder: shards(
+        folder, "data/a/0.tar", "data/a/1.tar", "data/b/x.tar.gz", "data/b/y.tgz", "data/b/Z.TAR"
+    ),
+    "latents among checkpoints": tree(
+        "checkpoints/latents/0001.pt", "checkpoints/last.pt", "checkpoints/step-5/model.pt", *PIC
+    ),
+    "packages of one repository": tree(
+        "pyproject.toml",
+        "packages/a/src/a/train.py",
+        "packages/a/data/train-0.tar",
+        "packages/b/src/b/train.py",
+        "packages/b/data/a.jpg",
+        "packages/b/cache/x.pt",
+    ),
+    "names with spaces, and of other letters": tree(
+        "m\u00e4 data/\u732b/10 sks cat/a b.jpg",
+        "m\u00e4 data/\u732b/10 sks cat/a b.npz",
+        "sh ards/\u00fc 1.tar",
+        "sh ards/\u00fc 2.tar",
+        "my job/train.py",
+    ),
+    "splits of classes beside shards": tree(
+        "data/train/cat/1.jpg", "data/train/dog/1.jpg", "data/val/dog/1.jpg", "data/more/0.tar"
+    ),
+    "lists, rows and images": tree(
+        "photos/1.jpg", "photos/metadata.jsonl", "lists/train.txt", "tables/train-0.parquet"
+    ),
     "a folder with a line's end in its name": tree("a\nb\x7f/a.jpg", 'say "x"/a.pt', "b\\c/0.tar"),
 }
 
@@ -179,6 +206,20 @@ def test_of_every_tree_nothing_is_left_out(tmp_path: Path, make: Callable[[Path]
     make(tmp_path)
 
     never_less(tmp_path)
+
+
+def test_data_that_links_lead_to_is_not_left_out(tmp_path: Path) -> None:
+    put(tmp_path, "far/d/0.tar", "far/d/1.tar", "far/p/a.jpg", "far/c/x.pt")
+    put(tmp_path, "job/train.py")
+    job = tmp_path / "job"
+    try:
+        for name in "dpc":
+            (job / f"link-{name}").symlink_to(tmp_path / "far" / name, target_is_directory=True)
+        (job / "loop").symlink_to(job, target_is_directory=True)
+    except OSError:
+        pytest.skip("no links here")
+
+    never_less(job)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="names are UTF-16 there")
@@ -233,6 +274,15 @@ def test_a_damaged_shard_under_another_suffix_is_not_lost(tmp_path: Path) -> Non
     put(tmp_path, "data/c.tgz", content=b"Rar!" + bytes(600))
 
     assert never_better(tmp_path).verdict == "no-go"
+
+
+def test_a_class_that_a_split_lacks_is_told_after_it_too(tmp_path: Path) -> None:
+    names = ("train/cat", "train/dog", "train/emu", "val/cat", "val/emu")
+    put(tmp_path, *(f"data/{one}/1.png" for one in names), content=PNG)
+
+    after = never_better(tmp_path)
+
+    assert [one.at.file for one in after.findings] == ["data/val"]
 
 
 def test_sources_that_were_read_are_read_again(tmp_path: Path) -> None:

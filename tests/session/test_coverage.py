@@ -13,6 +13,7 @@ from preflight.findings.gate import exit_code
 from preflight.findings.parts import Covered
 from preflight.findings.report import Report
 from preflight.render import renderer, terminal
+from preflight.scaffold.settings import write
 from tests.archives import tarred
 from tests.files import WHOLE, put
 from tests.session.test_key_lists import PARTS
@@ -424,7 +425,7 @@ def test_a_bare_run_says_where_batches_are_made_and_what_they_need(tmp_path: Pat
 
     report = run(tmp_path)
 
-    assert part(report, "loader").hint == "preflight run train:get_batch"
+    assert part(report, "loader").hint == "preflight init"
     said = part(report, "loader").hint_at
     assert said == "train.py:5 makes batches, by its name, and needs split"
     page = terminal.render(report)
@@ -433,8 +434,13 @@ def test_a_bare_run_says_where_batches_are_made_and_what_they_need(tmp_path: Pat
     assert len([line for line in page.splitlines() if line.strip()]) <= 7
 
 
-@pytest.mark.parametrize("given", ["", ", config"])
-def test_a_model_is_offered_from_where_models_lie(tmp_path: Path, given: str) -> None:
+@pytest.mark.parametrize(
+    ("given", "command", "needs"),
+    [("", "run models.detector:Detector", ""), (", config", "init", ", and needs config")],
+)
+def test_a_model_is_offered_from_where_models_lie(
+    tmp_path: Path, given: str, command: str, needs: str
+) -> None:
     """What stands at the top may be no more than the wrapper of an export."""
     model = (
         "import torch\n\n\nclass {0}(torch.nn.Module):\n    def __init__(self{1}):\n        pass\n"
@@ -443,18 +449,19 @@ def test_a_model_is_offered_from_where_models_lie(tmp_path: Path, given: str) ->
     put(tmp_path, "models/detector.py", content=model.format("Detector", given).encode())
     shards(tmp_path / "data")
 
-    hint = part(run(tmp_path, "data", "source=."), "model").hint
+    model_part = part(run(tmp_path, "data", "source=."), "model")
 
-    assert hint == "preflight run models.detector:Detector"
+    assert model_part.hint == f"preflight {command}"
+    assert model_part.hint_at == f"models/detector.py:4 is a model{needs}"
 
 
 @pytest.mark.parametrize(
-    ("script", "hint"),
-    [("", None), ("Second", "net:Second"), ("Model", "net:First")],
+    ("script", "line"),
+    [("", None), ("Second", 9), ("Model", 4)],
     ids=["of several that nothing starts", "the one that a script makes", "by its second name"],
 )
 def test_of_several_models_the_one_that_trains_is_offered(
-    tmp_path: Path, script: str, hint: str | None
+    tmp_path: Path, script: str, line: int | None
 ) -> None:
     model = "class {0}(torch.nn.Module):\n    def __init__(self, size):\n        pass\n\n\n"
     both = "import torch\n\n\n" + model.format("First") + model.format("Second")
@@ -464,9 +471,83 @@ def test_of_several_models_the_one_that_trains_is_offered(
         put(tmp_path, "train.py", content=lines.encode())
     shards(tmp_path / "data")
 
-    said = part(run(tmp_path, "data", "source=."), "model").hint
+    said = part(run(tmp_path, "data", "source=."), "model")
 
-    assert said == (f"preflight run {hint}" if hint else None)
+    assert said.hint == ("preflight run train.py" if line else None)
+    assert said.hint_at == (f"net.py:{line} is a model, and needs size" if line else None)
+
+
+NEEDY = b"""
+import argparse
+
+import torch
+from torch.utils.data import DataLoader
+
+
+def make_loader(size):
+    return DataLoader([1.0] * size)
+
+
+def make_model(config):
+    return torch.nn.Linear(2, 2)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--size", type=int%s)
+    for _ in make_loader(parser.parse_args().size):
+        pass
+"""
+
+
+def test_what_needs_arguments_is_offered_by_the_script_that_has_them(tmp_path: Path) -> None:
+    put(tmp_path, "train.py", content=NEEDY % b", default=2")
+    report = run(tmp_path)
+
+    hints = {one.part: one.hint for one in report.coverage if one.hint}
+
+    assert hints == dict.fromkeys(("loader", "model", "script"), "preflight run train.py")
+    assert part(report, "loader").hint_at == "train.py:8 makes a DataLoader, and needs size"
+    page = terminal.render(report)
+    assert page.count("preflight run train.py") == 1
+    again = run(tmp_path, "train.py")
+    assert (again.verdict, part(again, "loader").state) == ("go", "whole")
+    assert part(again, "model").hint is None
+
+
+def test_a_script_that_does_not_speak_of_it_is_no_way_to_have_it_made(tmp_path: Path) -> None:
+    put(tmp_path, "run.py", content=b"if __name__ == '__main__':\n    print(1)\n")
+    put(tmp_path, "batches.py", content=BATCHES)
+
+    hints = {one.part: one.hint for one in run(tmp_path).coverage if one.hint}
+
+    assert hints == {"loader": "preflight init", "script": "preflight run run.py"}
+
+
+def test_a_script_that_needs_arguments_itself_is_offered_with_what_it_needs(tmp_path: Path) -> None:
+    put(tmp_path, "train.py", content=NEEDY % b", required=True")
+    script = part(run(tmp_path), "script")
+
+    assert script.hint == "preflight run train.py …"
+    assert script.hint_at == "runs it in short, and needs --size"
+    assert part(run(tmp_path, "train.py", "--size", "2"), "model").hint is None
+
+
+def test_what_is_to_be_filled_in_is_written_down(tmp_path: Path) -> None:
+    """As the hint has it, which is none where settings are there already."""
+    put(tmp_path, "batches.py", content=BATCHES)
+    put(tmp_path, "data/train.bin", content=b"\x01\x02\x03" * 999)
+    assert part(run(tmp_path), "loader").hint == "preflight init"
+
+    write(str(tmp_path), force=False)
+
+    settings = tmp_path.joinpath("preflight.toml").read_text(encoding="utf-8")
+    assert "# kwargs.split = ..." in settings
+    assert part(run(tmp_path), "loader").hint is None
+    lines = settings.replace("# [[loader]]", "[[loader]]").replace("# call", "call")
+    lines = lines.replace("# kwargs.split = ...", 'kwargs.split = "train"')
+    tmp_path.joinpath("preflight.toml").write_text(lines, encoding="utf-8")
+    assert part(run(tmp_path), "loader").state == "whole"
 
 
 PIPELINE = b"""

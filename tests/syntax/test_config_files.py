@@ -147,3 +147,69 @@ def test_the_config_that_hydra_takes_is_one_that_the_script_names(
     for word in ("source=train.py", "source=."):
         report = preflight.run(word, folder=str(tmp_path), no_ledger=True, select=["env-launch"])
         assert [one.severity for one in report.findings] == [expected]
+
+
+PARTS = "train: {on_itp: false}\nevaluate: {on_itp: true}\n"
+BASE = "all: &all {on_itp: true, nodes: 2}\ntrain:\n  <<: *all\n  on_itp: false\n"
+ASKED = {
+    "one of two parts": (PARTS, 'config["train"]["on_itp"]', Severity.NOTE),
+    "the other": (PARTS, "config.evaluate.on_itp", Severity.ERROR),
+    "any of them": (PARTS, "part.on_itp", Severity.ERROR),
+    "by get": (PARTS, 'config.train.get("on_itp")', Severity.NOTE),
+    "what overrules what it begins with": (BASE, "config.train.on_itp", Severity.NOTE),
+    "what it begins with": (BASE, "config.all.on_itp", Severity.ERROR),
+    "with dots": ("launch.on-itp: false\n", "config.launch.on_itp", Severity.NOTE),
+    "one key with dots": ("launch.on_itp: false\n", 'config["launch.on_itp"]', Severity.NOTE),
+    "one key with dots, on": ("launch.on_itp: true\n", 'config["launch.on_itp"]', Severity.ERROR),
+    "at the top": ("on_itp: false\ntest: {on_itp: true}\n", "config.on_itp", Severity.ERROR),
+}
+
+
+@pytest.mark.parametrize(("text", "test", "expected"), ASKED.values(), ids=ASKED)
+def test_a_flag_is_looked_for_where_the_script_asks_for_it(
+    tmp_path: Path, text: str, test: str, expected: Severity
+) -> None:
+    put(tmp_path, "conf/run.yaml", content=text.encode())
+
+    assert severity(tmp_path, test=test) is expected
+
+
+MERGED = """
+import argparse
+import os
+
+from omegaconf import OmegaConf
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--config", default="conf/run.yaml")
+    args = parser.parse_args()
+    base = OmegaConf.load("conf/base.yaml")
+    config = OmegaConf.merge({}, OmegaConf.from_cli())
+    if config.on_itp:
+        print(int(os.environ["OMPI_COMM_WORLD_RANK"]))
+
+
+if __name__ == "__main__":
+    main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("order", "expected"),
+    [
+        ("base, OmegaConf.load(args.config)", Severity.NOTE),
+        ("OmegaConf.load(args.config), base", Severity.ERROR),
+    ],
+)
+def test_of_files_that_are_merged_the_last_has_the_last_word(
+    tmp_path: Path, order: str, expected: Severity
+) -> None:
+    put(tmp_path, "conf/base.yaml", content=b"on_itp: true\n")
+    put(tmp_path, "conf/run.yaml", content=b"on_itp: false\n")
+    put(tmp_path, "train.py", content=MERGED.format(order).encode())
+
+    for word in ("source=train.py", "source=."):
+        report = preflight.run(word, folder=str(tmp_path), no_ledger=True, select=["env-launch"])
+        assert [one.severity for one in report.findings] == [expected]

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from preflight.settings.nearest import nearest
+from preflight.sources.makers.script_arguments import needed_by
 from preflight.syntax.source_files import is_test
 from preflight.targets.folders import look_for_sources
 from preflight.values.code_name import command_for
@@ -46,18 +49,27 @@ def offers(folder: str, places: Iterable[str]) -> Mapping[str, tuple[str, str | 
     """
     at_top = _at_top(folder)
     paths = dict.fromkeys([*at_top, *(path for place in places for path in _files_of(place))])
-    found = _made_in(folder, tuple(_worth_parsing(paths)))
-    for script in _likely_scripts(at_top, paths)[:1]:
-        found["source"] = (command_for(f"source={name_of(script, folder)}"), None)
-        words = _started_as(script, folder)
-        found["script"] = (command_for(*words), "runs it in short")
+    scripts = _likely_scripts(at_top, paths)[:1]
+    started = _started_in_short(scripts[0], folder) if scripts else ("", "")
+    text = read_small(scripts[0]) if scripts else b""
+    found = _made_in(folder, tuple(_worth_parsing(paths)), started[0], text)
+    if scripts:
+        found["source"] = (command_for(f"source={name_of(scripts[0], folder)}"), None)
+        found["script"] = started
     return found
+
+
+def _started_in_short(script: str, folder: str) -> tuple[str, str]:
+    command, needs = command_for(*_started_as(script, folder)), needed_by(script)
+    if not needs:
+        return command, "runs it in short"
+    return f"{command} …", f"runs it in short, and needs {first_of(needs, len(needs))}"
 
 
 def scripts_in(folder: str) -> list[str]:
     """Name what seems to start a training in a folder, the likeliest first: `-m package.train`."""
     found = _likely_scripts(_at_top(folder), _files_of(folder))
-    return [" ".join(_started_as(one, folder)) for one in found]
+    return [shlex.join(_started_as(one, folder)) for one in found]
 
 
 def _started_as(script: str, folder: str) -> tuple[str, ...]:
@@ -98,7 +110,14 @@ def _trains(path: str) -> bool:
     return not is_test(os.path.basename(path)) and _TRAINS.search(read_small(path)) is not None
 
 
-def _made_in(folder: str, paths: tuple[str, ...]) -> dict[str, tuple[str, str | None]]:
+def _made_in(
+    folder: str, paths: tuple[str, ...], script: str, text: bytes
+) -> dict[str, tuple[str, str | None]]:
+    """Give the command that has each made.
+
+    What needs arguments is made by the script, where that speaks of it and so has them, or else
+    from what is to be filled in: by its name alone nothing could be made.
+    """
     if not paths:
         return {}
     from preflight.sources.makers.factories import factories_in, worth_offering
@@ -109,8 +128,19 @@ def _made_in(folder: str, paths: tuple[str, ...]) -> dict[str, tuple[str, str | 
     for maker in sorted(makers, key=_how_good):
         # Of several classes that nothing here starts, any may be a block of another.
         if not maker.is_guess or maker.is_called or alike[_alike(maker)] == 1:
-            found.setdefault(maker.kind, (command_for(maker.call), _said_of(maker)))
+            command = command_for(maker.call)
+            if maker.needs:
+                name = maker.call.rpartition(":")[2].encode()
+                has_them = maker.is_called or re.search(rb"\b%s\b" % re.escape(name), text)
+                command = script if script and has_them else _filled_in(folder)
+            if command:
+                found.setdefault(maker.kind, (command, _said_of(maker)))
     return found
+
+
+def _filled_in(folder: str) -> str:
+    """Give the command that writes down what is to be filled in; empty where settings are there."""
+    return "preflight init" if nearest(folder).file is None else ""
 
 
 def _how_good(maker: Maker) -> tuple[bool, bool, bool]:
@@ -123,7 +153,7 @@ def _alike(maker: Maker) -> tuple[str, bool, bool]:
 
 
 def _said_of(maker: Maker) -> str:
-    """Say where it stands and what it is; what it cannot be called without, nobody knows here."""
+    """Say where it stands and what it is, and what it cannot be called without."""
     needs = f", and needs {first_of(maker.needs, len(maker.needs))}" if maker.needs else ""
     return f"{maker.file}:{maker.line} {maker.what}{needs}"
 

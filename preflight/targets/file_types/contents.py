@@ -63,6 +63,23 @@ def is_rows(path: str) -> bool:
     return what in ("Arrow file", "Parquet file")
 
 
+def is_image_zip(path: str) -> bool:
+    """Whether a zip archive holds images for the most part, or is one by its name and cut."""
+    import zipfile
+
+    from preflight.formats.suffixes import images
+
+    if what_is(head_of(path) or b"") != "zip archive":
+        return False
+    try:
+        with zipfile.ZipFile(path) as archive:
+            names = [one for one in archive.namelist() if one[-1:] != "/"]
+        names = [one for one in names if not one.rpartition("/")[2].startswith(".")]
+    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError):
+        return path.lower().endswith(".zip")
+    return 2 * sum(map(images.is_image, names)) > len(names)
+
+
 def may_be_cached(path: str) -> bool:
     """Whether a `.bin` file is one of torch's, or what is left of one; others are anybody's."""
     head = head_of(path)

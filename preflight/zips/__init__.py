@@ -1,0 +1,1 @@
+"""Zip archives of images, such as trainers read without unpacking them."""
