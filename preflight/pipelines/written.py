@@ -11,7 +11,7 @@ from preflight.objects.facts import Definition
 from preflight.pipelines.facts import Reads, Stage
 from preflight.pipelines.handlers import handler_named
 from preflight.pipelines.stages import stage_of
-from preflight.syntax.constants import constants_of
+from preflight.syntax.given_values import constants_of
 from preflight.syntax.parsing import Parsed
 from preflight.syntax.running import last_name
 from preflight.syntax.surroundings import called

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
+from preflight.syntax.given_values import OPTIONS, given_in
 from preflight.syntax.running import key_of, last_name, text_of
 
 _MERGES = frozenset({"merge", "unsafe_merge"})
@@ -22,20 +23,15 @@ def merged_in(content: bytes) -> Iterator[Sequence[str]]:
         nodes = list(ast.walk(ast.parse(content)))
     except (SyntaxError, ValueError, RecursionError):
         return
-    given: dict[str, list[ast.expr]] = {}
-    for node in nodes:
-        if isinstance(node, ast.Assign):
-            for target in node.targets:
-                given.setdefault(key_of(target) or "", []).append(node.value)
-        elif isinstance(node, ast.Call) and last_name(node.func) == "add_argument":
-            default = next((one.value for one in node.keywords if one.arg == "default"), None)
-            for name in filter(None, map(text_of, node.args if default else ())):
-                option = name.lstrip("-").replace("-", "_")
-                given.setdefault(option, []).append(default or node)
+    given = given_in(one for one in nodes if isinstance(one, ast.Assign) or _is_option(one)).values
     for node in nodes:
         if isinstance(node, ast.Call) and last_name(node.func) in _MERGES:
             files = [next(_files_in(one, given, 0), "") for one in node.args]
             yield [one for one in files if one]
+
+
+def _is_option(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and last_name(node.func) in OPTIONS
 
 
 def _files_in(node: ast.expr, given: dict[str, list[ast.expr]], depth: int) -> Iterator[str]:
