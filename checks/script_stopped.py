@@ -75,5 +75,7 @@ def _why(raised: Raised, facts: Rehearsal) -> str:
             f"waits for ever at {place(waits, facts)}" if facts.ended.how == "stuck" else "goes on"
         )
         return f"The thread ends, and {shown(facts.file)} {goes_on} without what it was to do."
+    if raised.is_process:
+        return f"The process ends, and {shown(facts.file)} goes on as if all were well."
     when = _WHEN.get(raised.while_at, "there")
     return f"{shown(facts.file)} was run in short, and stopped {when}: the job does so, too."

@@ -41,6 +41,7 @@ def stand_in(watch: Watch, around: contextlib.ExitStack) -> None:
     around.enter_context(answered(stood_in.ask))
     around.enter_context(_told_of_one(watch, stood_in.ask))
     watch.stood_in = True
+    watch.lacks.insert(0, lack_of)
 
     def tell() -> None:
         frames = watch.own.frames(stood_in.frames) if stood_in.frames is not None else ()

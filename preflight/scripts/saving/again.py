@@ -19,10 +19,10 @@ from preflight.scripts.elsewhere import layer_of
 from preflight.scripts.facts import Rehearsal
 from preflight.scripts.read import look as run
 from preflight.scripts.saving.by_ranks import Ranks
-from preflight.scripts.saving.log import MOMENTS
 from preflight.scripts.saving.made import made_by
 from preflight.scripts.saving.other_files import standing, written
 from preflight.scripts.saving.second_run import NO_STEP, WHOLE, run_again
+from preflight.scripts.watch import MOMENTS
 from preflight.training.facts import Steps
 
 # So many folders above what was saved are tried in its place.
