@@ -21,7 +21,7 @@ from preflight.scripts.points import Point
 from preflight.scripts.saving.log import log_of
 from preflight.scripts.started.rank_ends import ends
 from preflight.scripts.watch import OF_PROCESS, Watch
-from preflight.users_code.facts import ASKED_FOR, Lack
+from preflight.users_code.facts import Lack
 from preflight.values.own_files import HOME
 
 # Our folder is on the path only while we are imported.
@@ -41,6 +41,9 @@ class NoneStartedError(Exception):
     """A script starts a process for each GPU, and there is none."""
 
     of_job = True
+
+
+NoneStartedError.__module__ = "builtins"  # by its own name alone it is printed
 
 
 class Told:
@@ -208,7 +211,7 @@ def _processes(original: Callable[..., Any], watch: Watch) -> Callable[..., Any]
 
 
 def _lack_of_gpus(error: BaseException) -> Lack | None:
-    return Lack(kind="gpu", name=ASKED_FOR) if isinstance(error, NoneStartedError) else None
+    return Lack(kind="gpu", name="CUDA") if isinstance(error, NoneStartedError) else None
 
 
 POINTS = (
