@@ -73,6 +73,9 @@ class _Source:
                 case ast.Subscript(value=holder, slice=ast.Constant(value=int(place))):
                     if place > 0 and _names(holder, "argv"):
                         yield _Read(node, self._called(node), place)
+                case ast.Assign(targets=[ast.Tuple(elts=names) | ast.List(elts=names)], value=all_):
+                    for place, name in _taken_at_once(names, all_):
+                        yield _Read(name, name.id, place)
 
     def keys(self) -> Iterator[_Read]:
         """Give what is asked of a configuration by a key."""
@@ -115,7 +118,7 @@ class _Source:
     def uses(self, read: _Read) -> Iterator[ast.AST]:
         """Give where a value is used: what it was read as, and the name that it has."""
         yield read.node
-        name = self._called(read.node)
+        name = read.node.id if isinstance(read.node, ast.Name) else self._called(read.node)
         yield from (one for one in self.of(ast.Name) if name and getattr(one, "id", "") == name)
 
     def is_loaded(self, read: _Read) -> bool:
@@ -147,6 +150,23 @@ class _Source:
                         return "1"
                 one = self._around.get(id(one))
         return None
+
+
+def _taken_at_once(names: Sequence[ast.expr], value: ast.expr) -> Iterator[tuple[int, ast.Name]]:
+    """Give the names that all arguments are given at once, each with its place."""
+    first = 0
+    if isinstance(value, ast.Subscript) and isinstance(value.slice, ast.Slice):
+        part, value = value.slice, value.value
+        if part.upper is not None or not isinstance(part.lower, ast.Constant):
+            return
+        first = part.lower.value
+    if not _names(value, "argv"):
+        return
+    for place, name in enumerate(names, first):
+        if not isinstance(name, ast.Name):  # behind a `*`, no place is known
+            return
+        if place > 0:
+            yield place, name
 
 
 def _is_text(node: ast.AST) -> bool:

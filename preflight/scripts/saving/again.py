@@ -83,7 +83,8 @@ def _again(
         ranks.ended(whole=is_whole)
         heard = ranks.hear()
         if heard is not None:
-            start = Start(heard.words, launch=heard.environ)
+            told = {"environ": heard.environ, "launch": heard.launch, "says_so": heard.says_so}
+            start = Start(heard.words, **told)
             resumed, _ = run_again(rehearsal, start, (), asked)
             # What it waits for, or compares itself with, is rank 0's.
             yield replace(resumed, unasked="rank 0 hangs, too" if resumed.how == "stuck" else "")
@@ -96,8 +97,8 @@ def _again(
     if starts:
         _go_back(asked, told.moments)
     if ranks is not None:
-        again = ranks.say(starts[0].words if starts else None)
-        starts = [one._replace(launch=again.environ) for one in starts[:1] if again is not None]
+        again = ranks.say(starts[0] if starts else None)
+        starts = [one._replace(launch=again.launch) for one in starts[:1] if again is not None]
     if starts:
         yield _gone_on(rehearsal, starts, told.moments, asked)
     elif choice is not None:
