@@ -253,15 +253,17 @@ def _of_counts(first: Sequence[Moment], again: Sequence[Moment]) -> Iterator[Dif
     if after and (behind := [one for one in before if after.get(one, before[one]) < before[one]]):
         yield _stands_at(behind[0], before, after, is_fault=True)
         return
-    # Where each save of the first run counted further, this one should have as well.
+    # Where each save of the first run counted further, this one should have as well; before its
+    # first step it may save once more what it has loaded.
+    taken = next((one for one in again if one.what == SAVE and one.counts and one.steps), None)
+    after = after if taken is None else dict(taken.counts)
     further = _counts(one for one in first if one.what == SAVE and one.steps > saved[-1].steps)
     counted = [one for one in before if further.get(one, before[one]) > before[one]]
     if after and counted and all(after.get(one) == before[one] for one in counted):
         # An epoch may be begun again on purpose, and the step that was the last one is taken again
         # where its own number is saved; what counts steps has otherwise gone on with each.
-        taken = next((one.steps for one in again if one.what == SAVE and one.counts), 0)
-        steps = [one for one in counted if one != "epoch" and taken]
-        is_anew = taken > 1 or saved[-1].steps == 1
+        steps = [one for one in counted if one != "epoch" and taken is not None]
+        is_anew = taken is not None and (taken.steps > 1 or saved[-1].steps == 1)
         yield _stands_at((steps or counted)[0], before, after, is_fault=bool(steps) and is_anew)
 
 

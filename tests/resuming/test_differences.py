@@ -223,6 +223,21 @@ def test_a_step_that_is_taken_again_is_told_from_a_count_that_begins_anew(
     assert [(one.what, one.is_fault) for one in differences(first, again)] == [("step", is_fault)]
 
 
+def test_what_is_loaded_may_be_saved_once_more_before_the_first_step() -> None:
+    """As by a loop that evaluates and saves at its head, where the number of the step says so."""
+    first = (
+        FIRST[0],
+        save(50, TRAINED, counts={"step": 50}),
+        step(50, TRAINED, 2),
+        save(100, TRAINED, counts={"step": 100}),
+    )
+    again = (save(0, TRAINED, counts={"step": 50}), step(0, TRAINED, 2))
+
+    assert differences(first, (*again, save(50, TRAINED, counts={"step": 100}))) == []
+    (told,) = differences(first, (*again, save(50, TRAINED, counts={"step": 50})))
+    assert (told.what, told.is_fault) == ("step", True)
+
+
 def test_rates_are_told_in_the_digits_in_which_they_differ() -> None:
     first = (
         step(0, scheduled(0.4, 0), 1),
