@@ -172,6 +172,8 @@ def _one(seen: Rehearsal) -> str:
     said = [f"{counted(seen.batches, 'batch', 'batches')} in {counted(loops, 'loop')}", *counts]
     ranks = seen.times("rank")
     said += [f"in one of {ranks} processes that it starts"] if ranks > 1 else []
+    beside = seen.times("beside")
+    said += [f"beside {counted(beside, 'more of itself', 'more of itself')}"] if beside else []
     line = f"run for {seen.seconds:.0f} s: {', '.join(said)}"
     for what, words in (("group", "process group:"), ("wrap", "wrapped:")):
         kinds = list(dict.fromkeys(one.name for one in seen.met if one.what == what))

@@ -24,6 +24,9 @@ LEFT = "left"
 # So many exceptions that came of each other are looked at.
 _MOST_LINKS = 10
 
+# The exit code of who was given arguments that it does not take, which is found as it reads them.
+_USAGE = 2
+
 # What may come of a state that the script would have reached by its own loop, or of its counts.
 _OF_STATE = (FileNotFoundError, NameError, IndexError, ZeroDivisionError, KeyboardInterrupt)
 
@@ -98,7 +101,13 @@ def _exited(error: SystemExit, watch: Watch) -> Ended:
         return Ended(how="stopped")
     left = None if watch.given or watch.steps else raised(error, watch)
     lacks = left is not None and left.lacks is not None and left.lacks.kind != "variable"
-    return Ended(how="exited", code=code, raised=left if lacks else None)
+    if lacks:
+        return Ended(how="exited", code=code, raised=left)
+    handled = error.__context__
+    if code not in (0, _USAGE) and isinstance(handled, Exception):
+        watch.has_raised = True
+        return replace(_raised_at_end(handled, watch), code=code)
+    return Ended(how="exited", code=code)
 
 
 def is_stop(error: BaseException, watch: Watch) -> bool:

@@ -7,6 +7,7 @@ import importlib
 import json
 import os
 import sys
+import time
 from collections.abc import Collection, Mapping
 from typing import Any
 
@@ -40,6 +41,14 @@ SUBJECTS = (
 
 ASKED = "asked.json"
 """In the scratch folder: what is run, and how."""
+
+# As our other processes start: our folder is on the path only while we are imported.
+BOOT = (
+    "import os, sys; begun = {*sys.modules}; sys.path[:1] == [''] and sys.path.pop(0); "
+    "home = sys.argv.pop(1); sys.path[:0] = [os.path.dirname(os.__file__), home]; "
+    "import preflight.scripts.inside; del sys.path[:2]; preflight.scripts.inside.main(begun)"
+)
+"""What an interpreter runs to watch a script, with our folder and a scratch folder behind it."""
 
 
 def main(begun: Collection[str]) -> None:
@@ -108,7 +117,7 @@ def _run(
         except BaseException as error:  # noqa: BLE001  whatever the script raises
             ended = ended_by(error, watch)
             if ended is not None:
-                watch.tell(ended=to_brief(ended))
+                watch.tell(ended=to_brief(ended), when=time.time())
             if isinstance(error, SystemExit):
                 return error.code
             if ended is not None and not watch.has_raised:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from preflight.processes.orphans import KILL
-from preflight.scripts.inside import ASKED
+from preflight.scripts.inside import ASKED, BOOT
 from preflight.scripts.surroundings import standard_input
 from preflight.scripts.thread_stacks import below, computed
 from preflight.scripts.watch import OF_PROCESS, TOLD
@@ -21,13 +21,6 @@ from preflight.values.own_files import HOME
 
 # Which part of its time a process computes that only waits.
 _AT_REST = 0.02
-
-# As our other processes start: our folder is on the path only while we are imported.
-_BOOT = (
-    "import os, sys; begun = {*sys.modules}; sys.path[:1] == [''] and sys.path.pop(0); "
-    "home = sys.argv.pop(1); sys.path[:0] = [os.path.dirname(os.__file__), home]; "
-    "import preflight.scripts.inside; del sys.path[:2]; preflight.scripts.inside.main(begun)"
-)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -107,7 +100,7 @@ def start(wire: Mapping[str, Any], options: Mapping[str, Any]) -> ScriptProcess:
     stdin = standard_input.opened(wire.get("stdin"))
     try:
         popen = subprocess.Popen(
-            [sys.executable, "-c", _BOOT, HOME, scratch], stdin=stdin, stdout=2, env=settings
+            [sys.executable, "-c", BOOT, HOME, scratch], stdin=stdin, stdout=2, env=settings
         )
     finally:
         if stdin >= 0:

@@ -151,3 +151,48 @@ def test_a_process_for_each_gpu_takes_one(tmp_path: Path) -> None:
     assert error.endswith(f"at {path.name}:{line_of(path, 'mp.spawn')}")
     assert (on_cpu.verdict, on_cpu.findings) == ("go", ())
     assert run_plainly(path).returncode == 0
+
+
+BESIDE = """
+    if "RANK" not in os.environ:
+        import socket
+        import subprocess
+
+        with socket.socket() as one:
+            one.bind(("", 0))
+            port = one.getsockname()[1]
+        told = {"WORLD_SIZE": "2", "MASTER_ADDR": "localhost", "MASTER_PORT": str(port)}
+        os.environ.update(told, RANK="0")
+        itself = [sys.executable, "-u", os.path.abspath(sys.argv[0]), *sys.argv[1:]]
+        subprocess.Popen(itself, env={**os.environ, "RANK": "1"})
+    main()
+"""
+ITSELF = ('__main__":\n    main()\n', f'__main__":{BESIDE}')
+ILL = ("            loss = nn", "            assert rank == 0 or epoch == 0\n            loss = nn")
+
+
+def test_a_script_that_starts_itself_for_other_ranks_is_watched_in_all(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """As Lightning does; each of them finds what the first one saves."""
+    path = planted(tmp_path, "ranks.py", ITSELF)
+    before = contents(tmp_path)
+    seen = rehearse(path)
+    said = capfd.readouterr().err
+
+    assert (seen.told, seen.rehearsal.ended.how) == ([], "returned")
+    assert (seen.rehearsal.steps, seen.rehearsal.times("beside")) == (5, 1)
+    assert {"trained 0 2", "trained 1 2"} <= {*said.splitlines()}
+    assert contents(tmp_path) == before
+
+
+def test_what_only_another_one_raises_is_told_at_its_line(tmp_path: Path) -> None:
+    path = planted(tmp_path, "ranks.py", ITSELF, ILL)
+    plain = run_plainly(path)
+    (tmp_path / "last.pt").unlink()
+    seen = rehearse(path)
+    line = line_of(path, "assert rank == 0")
+
+    assert plain.returncode == 1
+    assert f'ranks.py", line {line}' in plain.stderr
+    assert seen.told == [f"error script-stopped ranks.py:{line}"]

@@ -9,14 +9,16 @@ from __future__ import annotations
 import functools
 import inspect
 import itertools
+import json
 import os
 import sys
 import threading
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from preflight.scripts.facts import Met
+from preflight.scripts.inside import ASKED, BOOT
 from preflight.scripts.points import Point
 from preflight.scripts.saving.log import log_of
 from preflight.scripts.started.rank_ends import ends
@@ -71,10 +73,34 @@ class RankStarts:
         self._folders: weakref.WeakKeyDictionary[Any, str] = weakref.WeakKeyDictionary()
         self._at_work = threading.local()
 
+    def _folder(self) -> str:
+        """Make one in which the next process tells of itself."""
+        numbers = (os.path.join(self.home, f"{OF_PROCESS}{one}") for one in itertools.count(1))
+        return next(filter(_made, numbers))
+
+    def program(self, python: Sequence[str], words: Sequence[str]) -> list[str]:
+        """Say how an interpreter runs the script itself once more, with other words, watched."""
+        with open(os.path.join(self.home, ASKED), encoding="utf-8") as file:
+            asked = json.load(file)
+        folder, layer = self._folder(), self._watch.layer
+        script = asked["script"]
+        script = {
+            **script,
+            "path": script["path"] and os.path.abspath(sys.modules["__main__"].__file__ or ""),
+            "args": [*words],
+            "layer": script.get("layer") or self.home,
+            "folders": None if layer is None else layer.always,
+            "scratch": folder,
+            "stdin": None,
+        }
+        told = {"script": script, "options": {**asked["options"], "wants": ()}}
+        with open(os.path.join(folder, ASKED), "w", encoding="utf-8") as file:
+            json.dump(told, file)
+        return [*python, "-c", BOOT, HOME, folder]
+
     def start(self, process: Any, begin: Callable[[], Any]) -> Any:
         """Start one that is to be watched."""
-        numbers = (os.path.join(self.home, f"{OF_PROCESS}{one}") for one in itertools.count(1))
-        folder = next(filter(_made, numbers))
+        folder = self._folder()
         self._folders[process] = folder
         is_other = _is_of_torch(process) and process._args[1] > 0  # noqa: SLF001  its number
         self._at_work.told = self._told(folder, {"wants": ()} if is_other else {})
@@ -153,6 +179,28 @@ def _is_own(process: Any, watch: Watch) -> bool:
     return code is not None and watch.own.has(code.co_filename)
 
 
+def _words_of_itself(args: object) -> tuple[list[str], list[str]] | None:
+    """Give the interpreter and the words with which the script itself is run; None: it is not."""
+    if not isinstance(args, (list, tuple)) or not all(isinstance(one, str) for one in args):
+        return None
+    number = next((at for at, one in enumerate(args) if at and one not in _FLAGS), len(args))
+    python, rest = [*args[:number]], [*args[number:]]
+    if python[:1] != [sys.executable] or not rest:
+        return None
+    main = sys.modules["__main__"]
+    spec = getattr(main, "__spec__", None)
+    if spec is not None:
+        names = {spec.name, spec.name.removesuffix(".__main__")}
+        return (python, rest[2:]) if rest[0] == "-m" and rest[1:2] and rest[1] in names else None
+    own = getattr(main, "__file__", None)
+    is_own = own is not None and os.path.realpath(rest[0]) == os.path.realpath(own)
+    return (python, rest[1:]) if is_own else None
+
+
+# Of Python itself, before what it runs.
+_FLAGS = frozenset({"-u", "-B", "-E", "-I", "-O", "-OO", "-s"})
+
+
 # --- entry points
 
 
@@ -169,6 +217,27 @@ def _start(original: Callable[..., Any], watch: Watch) -> Callable[..., Any]:
         if is_own:
             return starts.start(process, lambda: original(process, *args, **named))
         return original(process, *args, **named)
+
+    return start
+
+
+def _program(original: Callable[..., None], watch: Watch) -> Callable[..., None]:
+    """Note who starts a program, and have it watched where it is the script itself.
+
+    So Lightning starts its other ranks.
+    """
+    starts = starts_of(watch)
+
+    @functools.wraps(original)
+    def start(process: Any, args: Any, *more: Any, **named: Any) -> None:
+        with watch.looking() as is_outermost:
+            is_plain = is_outermost and not (named.get("shell") or named.get("executable"))
+            itself = _words_of_itself(args) if is_plain and not more else None
+            if is_outermost:
+                watch.met(Met(what="beside" if itself else "process", at=watch.place()))
+        original(process, starts.program(*itself) if itself else args, *more, **named)
+        if itself:
+            process.args = args
 
     return start
 
@@ -217,6 +286,7 @@ def _lack_of_gpus(error: BaseException) -> Lack | None:
 POINTS = (
     Point(module="multiprocessing.process", name="BaseProcess.start", wrap=_start),
     Point(module="multiprocessing.process", name="BaseProcess._bootstrap", wrap=_bootstrap),
+    Point(module="subprocess", name="Popen.__init__", wrap=_program),
     Point(module="multiprocessing.spawn", name="get_preparation_data", wrap=_prepared),
     Point(module="torch.multiprocessing.spawn", name="start_processes", wrap=_processes),
     Point(module="torch.multiprocessing", name="start_processes", wrap=_processes),
