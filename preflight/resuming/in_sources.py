@@ -22,6 +22,9 @@ _WORD = re.compile(r"resum", re.IGNORECASE)
 # How a script takes `key=value` apart that it is given.
 _TAKES_APART = re.compile(r"from_cli|from_dotlist|(?:split|partition)\(\s*[\"']=[\"']")
 _READS = re.compile(r"\bargv\b|from_cli")
+
+# Who takes a key that its configuration does not have as `+key=value` alone.
+_ADDS = re.compile(r"\bhydra\.main\b")
 _DASHED = re.compile(r"(?:startswith|removeprefix|strip)\(\s*[\"']--?[\w\"']")
 
 
@@ -198,6 +201,8 @@ def ways_in(texts: Iterable[str], given: Sequence[str]) -> list[ResumeWay]:
     if apart:
         dashes = "--" if any(map(_DASHED.search, apart)) else ""
         found += [way for one in sources for way in _by_key(one, given, dashes)]
+    if any(map(_ADDS.search, texts)):
+        found += [way for one in sources for way in _by_key(one, given, "+")]
     found += [way for one in sources for way in _by_variable(one)]
     return list(dict.fromkeys(found))
 

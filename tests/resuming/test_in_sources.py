@@ -45,6 +45,10 @@ def started(text: str, *given: str) -> list[Start]:
             ),
             Start(["--init_from=resume"]),
         ),
+        (
+            "@hydra.main(config_path='conf')\ndef main(cfg):\n  if cfg.get('resume'): go_on()",
+            Start(["+resume=a/last.pt"]),
+        ),
         ("if os.environ.get('RESUME') == 'yes': go_on()", Start([], {"RESUME": "yes"})),
         ("if 'RESUME_FROM' in os.environ: go_on()", Start([], {"RESUME_FROM": "a/last.pt"})),
         ("if bool(int(getenv('RESUME', '0'))): go_on()", Start([], {"RESUME": "1"})),
