@@ -160,9 +160,10 @@ def _taken_at_once(names: Sequence[ast.expr], value: ast.expr) -> Iterator[tuple
     first = 0
     if isinstance(value, ast.Subscript) and isinstance(value.slice, ast.Slice):
         part, value = value.slice, value.value
-        if part.upper is not None or not isinstance(part.lower, ast.Constant):
+        lower = part.lower.value if isinstance(part.lower, ast.Constant) else None
+        if part.upper is not None or not isinstance(lower, int):
             return
-        first = part.lower.value
+        first = lower
     if not _names(value, "argv"):
         return
     for place, name in enumerate(names, first):

@@ -79,7 +79,7 @@ class LeftInEval:
         import torch
 
         one = self._left.get(id(module))
-        if one is not None and one.waits and one.module() is module:
+        if one is not None and one.waits and id(one.module()) == id(module):
             one.waits = False
             one.has_evaluated |= not (module.training or torch.is_grad_enabled())
         if self._calls is not None and not any(one.waits for one in self._left.values()):

@@ -83,8 +83,7 @@ def _again(
         ranks.ended(whole=is_whole)
         heard = ranks.hear()
         if heard is not None:
-            told = {"environ": heard.environ, "launch": heard.launch, "says_so": heard.says_so}
-            start = Start(heard.words, **told)
+            start = Start(heard.words, heard.environ, heard.launch, says_so=heard.says_so)
             resumed, _ = run_again(rehearsal, start, (), asked)
             # What it waits for, or compares itself with, is rank 0's.
             yield replace(resumed, unasked="rank 0 hangs, too" if resumed.how == "stuck" else "")
