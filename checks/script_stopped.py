@@ -4,10 +4,11 @@ What it finds
     The script is run as itself, with a few batches of each loader and for a few epochs. Found is
     what it raises and does not catch, at its own innermost line: at its start, in training, while
     it saves, or at its end; also in a thread in the background, which ends and leaves the script
-    running without it. And a script that ends by itself with an exit code that says that it failed.
-    What it raises behind a loop that we had to leave early is a warning. A schedule of learning
-    rates that has fewer steps than its epochs have batches, at which torch raises, is found by
-    arithmetic, where nothing leaves these early. An exception in an
+    running without it, and in a process that it has started to train in. And a script that ends by
+    itself with an exit code that says that it failed; where it handles an exception by that, the
+    line is where this was raised. What it raises behind a loop that we had to leave early is a
+    warning. A schedule of learning rates that has fewer steps than its epochs have batches, at
+    which torch raises, is found by arithmetic, where nothing leaves these early. An exception in an
     evaluation is told by script-eval. What is raised for want of something that is not here (NCCL,
     a launcher, a package) is no finding: the script could not be judged.
 
@@ -75,5 +76,7 @@ def _why(raised: Raised, facts: Rehearsal) -> str:
             f"waits for ever at {place(waits, facts)}" if facts.ended.how == "stuck" else "goes on"
         )
         return f"The thread ends, and {shown(facts.file)} {goes_on} without what it was to do."
+    if raised.is_process:
+        return f"The process ends, and {shown(facts.file)} goes on as if all were well."
     when = _WHEN.get(raised.while_at, "there")
     return f"{shown(facts.file)} was run in short, and stopped {when}: the job does so, too."

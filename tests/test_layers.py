@@ -90,6 +90,7 @@ FLOORS = {
     "scripts.saving": 34,
     "session": 34,
     "scripts.met": 35,
+    "scripts.started": 35,
     "demo": 35,
     "scaffold": 35,
     "command": 36,

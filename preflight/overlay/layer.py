@@ -36,7 +36,9 @@ class Layer:
         self._real = os.path.realpath(self._files)
         self._kept = os.path.join(self._home, "kept")
         self._removed = os.path.join(self._home, "removed.txt")
-        self._always = tuple(os.path.abspath(one) for one in always)
+        self.always = tuple(os.path.abspath(one) for one in always)
+        """Folders over which it lies, whatever they lie in."""
+
         self._never = not_laid_over() if never is None else never
         self._stood = Stood(os.path.join(self._home, "stood"))
         self._keeping: set[str] = set()
@@ -67,8 +69,8 @@ class Layer:
             full = self._below(full)
         elif on_disk.is_below(full, self._home):
             return None
-        within = [one for one in (*self._always, *self._never) if on_disk.is_below(full, one)]
-        return None if within and max(within, key=len) not in self._always else full
+        within = [one for one in (*self.always, *self._never) if on_disk.is_below(full, one)]
+        return None if within and max(within, key=len) not in self.always else full
 
     def above(self, own: str) -> str:
         """Give where it lies in the layer."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 # Where launchers say the number of a process and how many there are. Slurm sets these for each task
 # of a step (`srun`); in the script of a batch, which is no task, the second is not set.
@@ -73,3 +74,10 @@ def _launch(environ: Mapping[str, str], host: str, port: str) -> str:
     """Tell one launch from others of this machine; what a launcher starts has it for its parent."""
     parent = "" if "SLURM_STEP_ID" in environ else str(os.getppid())
     return "/".join([host, port, parent, *(environ.get(one, "") for one in _LAUNCH)])
+
+
+def ranks_in_group() -> int:
+    """Count the ranks of the process group that torch has open in this process; 1: none is."""
+    dist: Any = sys.modules.get("torch.distributed")
+    is_open = dist is not None and dist.is_available() and dist.is_initialized()
+    return dist.get_world_size() if is_open else 1

@@ -39,5 +39,5 @@ def choose(saved: Sequence[SavedState], told: WrittenDown, asked: Asked) -> Choi
         return Choice("", [], f"{way.option.rstrip('=')} is given already")
     starts = starts_for(saves, told.ways, typed)
     if asked.wire.get("ranks", 1) > 1:  # whether one has gone on is seen of each rank by itself
-        starts = [one for one in starts if one.words]
+        starts = [one for one in starts if one.words or one.environ]
     return Choice("", starts, NO_OPTION)

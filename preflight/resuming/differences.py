@@ -103,7 +103,8 @@ def _of_rates(start: Owner, saved: Owner, later: Owner | None, now: Owner) -> It
         return
     began = _same(now.rates, start.rates)
     place = _first_unlike(now.rates, expected)
-    text = f"goes on with a learning rate of {now.rates[place]:.3g}, not {expected[place]:.3g}"
+    here, there = _in_digits(now.rates[place], expected[place])
+    text = f"goes on with a learning rate of {here}, not {there}"
     yield Difference(
         what="rate",
         text=text + (": that of its first step" if began else ""),
@@ -203,13 +204,20 @@ def _of_schedules(
         is_as_at_first &= not _same(begun.rates, at_save.rates)
         if counts_less or (not at_save.scheduled and is_as_at_first):
             place = _first_unlike(rates, expected)
-            text = f"has a learning rate of {rates[place]:.3g} at its next save, "
-            text += f"not {expected[place]:.3g}: its schedule begins anew"
+            here, there = _in_digits(rates[place], expected[place])
+            text = f"has a learning rate of {here} at its next save, "
+            text += f"not {there}: its schedule begins anew"
             yield Difference(what="rate", text=text, at=owner.at)
 
 
 def _first_unlike(one: Sequence[float], two: Sequence[float]) -> int:
     return next(at for at, (a, b) in enumerate(zip(one, two, strict=True)) if not _close(a, b))
+
+
+def _in_digits(one: float, two: float) -> tuple[str, str]:
+    """Write two rates in as many digits as tell them apart."""
+    texts = ((f"{one:.{digits}g}", f"{two:.{digits}g}") for digits in (3, 5, 8))
+    return next((each for each in texts if each[0] != each[1]), (repr(one), repr(two)))
 
 
 def _same(one: Sequence[float], two: Sequence[float]) -> bool:
@@ -245,15 +253,18 @@ def _of_counts(first: Sequence[Moment], again: Sequence[Moment]) -> Iterator[Dif
     if after and (behind := [one for one in before if after.get(one, before[one]) < before[one]]):
         yield _stands_at(behind[0], before, after, is_fault=True)
         return
-    # Where each save of the first run counted further, this one should have as well.
+    # Where each save of the first run counted further, this one should have as well; before its
+    # first step it may save once more what it has loaded.
+    taken = next((one for one in again if one.what == SAVE and one.counts and one.steps), None)
+    after = after if taken is None else dict(taken.counts)
     further = _counts(one for one in first if one.what == SAVE and one.steps > saved[-1].steps)
     counted = [one for one in before if further.get(one, before[one]) > before[one]]
     if after and counted and all(after.get(one) == before[one] for one in counted):
-        # An epoch may be begun again on purpose; what counts steps has gone on with each.
-        began = any(one.what == SAVE and one.counts and one.steps for one in again)
-        steps = [one for one in counted if one != "epoch" and began]
-        name = (steps or counted)[0]
-        yield _stands_at(name, before, after, is_fault=bool(steps))
+        # An epoch may be begun again on purpose, and the step that was the last one is taken again
+        # where its own number is saved; what counts steps has otherwise gone on with each.
+        steps = [one for one in counted if one != "epoch" and taken is not None]
+        is_anew = taken is not None and (taken.steps > 1 or saved[-1].steps == 1)
+        yield _stands_at((steps or counted)[0], before, after, is_fault=bool(steps) and is_anew)
 
 
 def _counts(saves: Iterable[Moment]) -> dict[str, int]:

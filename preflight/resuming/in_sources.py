@@ -23,6 +23,9 @@ _WORD = re.compile(r"resum", re.IGNORECASE)
 # How a script takes `key=value` apart that it is given.
 _TAKES_APART = re.compile(r"from_cli|from_dotlist|(?:split|partition)\(\s*[\"']=[\"']")
 _READS = re.compile(r"\bargv\b|from_cli")
+
+# Who takes a key that its configuration does not have as `+key=value` alone.
+_ADDS = re.compile(r"\bhydra\.main\b")
 _DASHED = re.compile(r"(?:startswith|removeprefix|strip)\(\s*[\"']--?[\w\"']")
 
 
@@ -74,6 +77,9 @@ class _Source:
                 case ast.Subscript(value=holder, slice=ast.Constant(value=int(place))):
                     if place > 0 and last_name(holder) == "argv":
                         yield _Read(node, self._called(node), place)
+                case ast.Assign(targets=[ast.Tuple(elts=names) | ast.List(elts=names)], value=all_):
+                    for place, name in _taken_at_once(names, all_):
+                        yield _Read(name, name.id, place)
 
     def keys(self) -> Iterator[_Read]:
         """Give what is asked of a configuration by a key."""
@@ -116,7 +122,7 @@ class _Source:
     def uses(self, read: _Read) -> Iterator[ast.AST]:
         """Give where a value is used: what it was read as, and the name that it has."""
         yield read.node
-        name = self._called(read.node)
+        name = read.node.id if isinstance(read.node, ast.Name) else self._called(read.node)
         yield from (one for one in self.of(ast.Name) if name and getattr(one, "id", "") == name)
 
     def is_loaded(self, read: _Read) -> bool:
@@ -150,6 +156,24 @@ class _Source:
         return None
 
 
+def _taken_at_once(names: Sequence[ast.expr], value: ast.expr) -> Iterator[tuple[int, ast.Name]]:
+    """Give the names that all arguments are given at once, each with its place."""
+    first = 0
+    if isinstance(value, ast.Subscript) and isinstance(value.slice, ast.Slice):
+        part, value = value.slice, value.value
+        lower = part.lower.value if isinstance(part.lower, ast.Constant) else None
+        if part.upper is not None or not isinstance(lower, int):
+            return
+        first = lower
+    if last_name(value) != "argv":
+        return
+    for place, name in enumerate(names, first):
+        if not isinstance(name, ast.Name):  # behind a `*`, no place is known
+            return
+        if place > 0:
+            yield place, name
+
+
 def _within(holder: ast.expr) -> tuple[str, ...]:
     """Give the keys under which a key is looked for: of `cfg.trainer`, `trainer`."""
     match holder:
@@ -169,6 +193,8 @@ def ways_in(texts: Iterable[str], given: Sequence[str]) -> list[ResumeWay]:
     if apart:
         dashes = "--" if any(map(_DASHED.search, apart)) else ""
         found += [way for one in sources for way in _by_key(one, given, dashes)]
+    if any(map(_ADDS.search, texts)):
+        found += [way for one in sources for way in _by_key(one, given, "+")]
     found += [way for one in sources for way in _by_variable(one)]
     return list(dict.fromkeys(found))
 

@@ -41,6 +41,7 @@ def stand_in(watch: Watch, around: contextlib.ExitStack) -> None:
     around.enter_context(answered(stood_in.ask))
     around.enter_context(_told_of_one(watch, stood_in.ask))
     watch.stood_in = True
+    watch.lacks.insert(0, lack_of)
 
     def tell() -> None:
         frames = watch.own.frames(stood_in.frames) if stood_in.frames is not None else ()
@@ -52,18 +53,21 @@ def stand_in(watch: Watch, around: contextlib.ExitStack) -> None:
 
 @contextlib.contextmanager
 def _told_of_one(watch: Watch, ask: Callable[[], None]) -> Iterator[None]:
-    """Have a line of the script that ends it without a GPU told that there is one; no other."""
+    """Have some lines of the script told that there is one GPU, and no other line.
+
+    Those that end it without one, or that start a process for each.
+    """
     import torch
 
-    from preflight.users_code.asked_for_gpu import ends_but_for_cuda
+    from preflight.users_code.asked_for_gpu import counts_for_processes, ends_but_for_cuda
 
-    def telling(original: Callable[..., int]) -> Callable[..., int]:
+    def telling(original: Callable[..., int], *rules: Callable[[str, int], bool]) -> Any:
         @functools.wraps(original)
         @passes_on
         def count() -> int:
             frame = sys._getframe(1)  # noqa: SLF001
             file, line = frame.f_code.co_filename, frame.f_lineno
-            if watch.is_own(frame) and ends_but_for_cuda(file, line):
+            if watch.is_own(frame) and any(rule(file, line) for rule in rules):
                 ask()
                 return type(original())(1)
             return original()
@@ -71,10 +75,13 @@ def _told_of_one(watch: Watch, ask: Callable[[], None]) -> Iterator[None]:
         return count
 
     with contextlib.ExitStack() as undo:
-        for name in ("is_available", "device_count"):
+        for name, *rules in (
+            ("is_available", ends_but_for_cuda),
+            ("device_count", ends_but_for_cuda, counts_for_processes),
+        ):
             original = getattr(torch.cuda, name)
             undo.callback(setattr, torch.cuda, name, original)
-            setattr(torch.cuda, name, telling(original))
+            setattr(torch.cuda, name, telling(original, *rules))
         yield
 
 

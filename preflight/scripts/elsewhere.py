@@ -49,7 +49,8 @@ def layer_of(script: Mapping[str, Any], root: str) -> Layer:
     home = folder_of(script)
     values = [one.partition("=")[2] or one for one in script["args"]]
     named = (os.path.abspath(one) for one in values if os.path.isabs(one))
-    return Layer(script.get("layer") or script["scratch"], always=(root, os.getcwd(), home, *named))
+    always = script.get("folders") or (root, os.getcwd(), home, *named)
+    return Layer(script.get("layer") or script["scratch"], always=tuple(always))
 
 
 def lay_over_disk(watch: Watch, script: Mapping[str, Any]) -> None:

@@ -55,6 +55,9 @@ class Raised:
     thread: str = ""
     """Of a thread in the background: its name."""
 
+    is_process: bool = False
+    """Whether a process that the script has started raised it, and the script itself went on."""
+
     lacks: Lack | None = None
     """What is not here, where it was raised for want of it."""
 
@@ -125,7 +128,7 @@ class Rehearsal:
     """How often it computed gradients."""
 
     threads: tuple[Raised, ...] = ()
-    """What threads in the background raised, which ends them and not the script."""
+    """What threads and processes in the background raised, which ends them and not the script."""
 
     shortened: tuple[str, ...] = ()
     """What was shortened, in words: `50,000 batches of an epoch to 2 (train.py:40)`."""
@@ -167,6 +170,10 @@ def _one(seen: Rehearsal) -> str:
     nouns = (("evaluation", "evaluation"), ("save", "save"))
     counts = [counted(seen.times(what), noun) for what, noun in nouns if seen.times(what)]
     said = [f"{counted(seen.batches, 'batch', 'batches')} in {counted(loops, 'loop')}", *counts]
+    ranks = seen.times("rank")
+    said += [f"in one of {ranks} processes that it starts"] if ranks > 1 else []
+    beside = seen.times("beside")
+    said += [f"beside {counted(beside, 'more of itself', 'more of itself')}"] if beside else []
     line = f"run for {seen.seconds:.0f} s: {', '.join(said)}"
     for what, words in (("group", "process group:"), ("wrap", "wrapped:")):
         kinds = list(dict.fromkeys(one.name for one in seen.met if one.what == what))

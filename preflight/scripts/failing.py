@@ -1,14 +1,34 @@
-"""Tells failures of our own in the script's process, so that none is taken for the script's."""
+"""Says how a script ends by an exception, and tells failures of our own from those of the script's.
+
+Each process that the script trains in ends by itself, and is told of so.
+"""
 
 from __future__ import annotations
 
 import functools
+import os
 import traceback
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
-from preflight.scripts.watch import Watch
+from preflight.scripts.facts import Ended, Raised
+from preflight.scripts.surroundings.our_name import NameTakenError
+from preflight.scripts.watch import Stopped, Watch
+from preflight.users_code.facts import Lack
 from preflight.values.own_files import is_ours, passes_on
+
+LEFT = "left"
+"""In the scratch folder: there once a process was cut short that the script has started."""
+
+# So many exceptions that came of each other are looked at.
+_MOST_LINKS = 10
+
+# The exit code of who was given arguments that it does not take, which is found as it reads them.
+_USAGE = 2
+
+# What may come of a state that the script would have reached by its own loop, or of its counts.
+_OF_STATE = (FileNotFoundError, NameError, IndexError, ZeroDivisionError, KeyboardInterrupt)
 
 
 def guarded(ours: Callable[..., Any], watch: Watch) -> Callable[..., Any]:
@@ -53,3 +73,108 @@ def tell_failure(error: BaseException, watch: Watch) -> None:
     watch.shows_us = True
     trace = getattr(error, "trace", None) or "".join(traceback.format_exception(error))
     watch.write({"crashed": our_failures.in_words(error), "trace": trace})
+
+
+# --- how it ends
+
+
+def ended_by(error: BaseException, watch: Watch) -> Ended | None:
+    """Say how the script ends by this; None: it is a failure of ours, which was told."""
+    if isinstance(error, Stopped):
+        return Ended(how="stopped")
+    watch.left |= os.path.exists(os.path.join(watch.scratch, LEFT))
+    if isinstance(error, SystemExit):
+        return _exited(error, watch)
+    if is_stop(error, watch):
+        return Ended(how="stopped")
+    if has_failed(error, watch):
+        return None
+    watch.has_raised = True
+    return _raised_at_end(error, watch)
+
+
+def _exited(error: SystemExit, watch: Watch) -> Ended:
+    code = error.code if isinstance(error.code, int) else int(error.code is not None)
+    if code and watch.left:
+        watch.shortened(f"behind that, exit code {code}, which may come of it")
+    if code and (watch.left or is_stop(error, watch)):
+        return Ended(how="stopped")
+    left = None if watch.given or watch.steps else raised(error, watch)
+    lacks = left is not None and left.lacks is not None and left.lacks.kind != "variable"
+    if lacks:
+        return Ended(how="exited", code=code, raised=left)
+    handled = error.__context__
+    if code not in (0, _USAGE) and isinstance(handled, Exception):
+        watch.has_raised = True
+        return replace(_raised_at_end(handled, watch), code=code)
+    return Ended(how="exited", code=code)
+
+
+def is_stop(error: BaseException, watch: Watch) -> bool:
+    """Whether it comes of an epoch that we have cut short, or of our stop.
+
+    Each epoch ends: what fails in that which the script does then is its own, unless it says itself
+    that it has expected no end.
+    """
+    one: BaseException | None = error
+    is_handled = False
+    for _ in range(_MOST_LINKS):
+        if one is None:
+            break
+        if isinstance(one, Stopped):
+            return True
+        if getattr(one, "of_preflight", False):
+            fails = is_handled and isinstance(one, StopIteration)
+            return not fails or _says_so_itself(error, watch)
+        is_handled = one.__cause__ is None
+        one = one.__cause__ or one.__context__
+    return False
+
+
+def _says_so_itself(error: BaseException, watch: Watch) -> bool:
+    """Whether the script has a line for it: an exit, a `raise`, an `assert`."""
+    own = watch.own.frames(traceback.extract_tb(error.__traceback__))[-1:]
+    is_exit = isinstance(error, (SystemExit, AssertionError))
+    return is_exit or any(one.text.startswith("raise") for one in own)
+
+
+def _may_come_of_us(error: BaseException, told: Raised) -> bool:
+    is_number = isinstance(error, KeyError) and not all(isinstance(one, str) for one in error.args)
+    is_empty = any(one in told.error for one in ("NoneType", "empty"))
+    return isinstance(error, _OF_STATE) or is_number or is_empty or told.lacks is not None
+
+
+def _raised_at_end(error: BaseException, watch: Watch) -> Ended:
+    """Tell of an exception; behind a loop that we have left, not of what may come of that."""
+    told = raised(error, watch)
+    if not watch.left:
+        return Ended(how="raised", code=1, raised=told)
+    if _may_come_of_us(error, told) or _says_so_itself(error, watch):
+        watch.shortened(f"behind that, {type(error).__name__}, which may come of it")
+        return Ended(how="stopped")
+    return Ended(how="stopped", raised=replace(told, behind=True))
+
+
+def raised(error: BaseException, watch: Watch, *, thread: str = "") -> Raised:
+    """Say as facts what nothing in the script has caught."""
+    from preflight.batches.tracebacks import in_worker
+    from preflight.secrets.exception_text import hidden_of
+    from preflight.users_code.frames import hidden_lines, said_by
+    from preflight.users_code.lacking import lacking
+
+    if isinstance(error, NameTakenError):
+        return Raised(error=str(error), lacks=Lack(kind="name", name=error.name))
+    frames = watch.own.frames(traceback.extract_tb(error.__traceback__))
+    file = error.filename if isinstance(error, SyntaxError) else None
+    if isinstance(error, SyntaxError) and file and watch.own.has(file):
+        frames = (*frames, watch.own.frame(file, error.lineno or 1, "<module>"))
+    said, of_worker = in_worker(error)
+    return Raised(
+        error=hidden_of(said or said_by(error), error),
+        frames=(*hidden_lines(frames, error), *watch.own.frames(of_worker)),
+        while_at=watch.while_at,
+        thread=thread,
+        lacks=lacking(error, (watch.root, os.getcwd(), watch.folder))
+        or next(filter(None, (lack(error) for lack in watch.lacks)), None),
+        told_by=watch.blamed.get(id(error), ""),
+    )

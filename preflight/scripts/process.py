@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
@@ -11,21 +12,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from preflight.scripts.inside import ASKED
+from preflight.processes.orphans import KILL
+from preflight.scripts.inside import ASKED, BOOT
 from preflight.scripts.surroundings import standard_input
 from preflight.scripts.thread_stacks import below, computed
-from preflight.scripts.watch import TOLD
+from preflight.scripts.watch import OF_PROCESS, TOLD
 from preflight.values.own_files import HOME
 
 # Which part of its time a process computes that only waits.
 _AT_REST = 0.02
-
-# As our other processes start: our folder is on the path only while we are imported.
-_BOOT = (
-    "import os, sys; begun = {*sys.modules}; sys.path[:1] == [''] and sys.path.pop(0); "
-    "home = sys.argv.pop(1); sys.path[:0] = [os.path.dirname(os.__file__), home]; "
-    "import preflight.scripts.inside; del sys.path[:2]; preflight.scripts.inside.main(begun)"
-)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -34,8 +29,8 @@ class ScriptProcess:
 
     popen: subprocess.Popen[bytes]
     scratch: str
-    _read: int = 0
-    _begun: bytes = b""
+    _read: dict[str, int] = field(default_factory=dict)
+    _begun: dict[str, bytes] = field(default_factory=dict)
     computed: float | None = None
     """Seconds that it had computed when it was heard last."""
 
@@ -43,19 +38,36 @@ class ScriptProcess:
     """When it last gave a sign of itself, by the monotonic clock."""
 
     def lines(self) -> Iterator[Mapping[str, Any]]:
-        """Give what it has told since it was last asked."""
+        """Give what it has told since it was last asked, and what processes that it has started."""
+        yield from self._lines(self.scratch)
+        for name in sorted(os.listdir(self.scratch)):
+            number = name.removeprefix(OF_PROCESS)
+            if name.startswith(OF_PROCESS) and number.isdecimal():
+                for line in self._lines(os.path.join(self.scratch, name)):
+                    yield {"process": int(number), **line}
+
+    def _lines(self, folder: str) -> Iterator[Mapping[str, Any]]:
         try:
-            with open(os.path.join(self.scratch, TOLD), "rb") as file:
-                file.seek(self._read)
+            with open(os.path.join(folder, TOLD), "rb") as file:
+                file.seek(self._read.get(folder, 0))
                 told = file.read()
         except FileNotFoundError:
             return
-        self._read += len(told)
-        *whole, self._begun = (self._begun + told).split(b"\n")
+        self._read[folder] = self._read.get(folder, 0) + len(told)
+        *whole, self._begun[folder] = (self._begun.get(folder, b"") + told).split(b"\n")
         if whole:
             self.heard = time.monotonic()
             self.computed = None
         yield from map(json.loads, whole)
+
+    def end(self) -> None:
+        """End it, where it is still at work, and what it has started and would leave behind."""
+        left = below(self.popen.pid) if self.popen.poll() is None else ()
+        self.popen.kill()
+        self.popen.wait()
+        for pid in left:
+            with contextlib.suppress(OSError):
+                os.kill(pid, KILL)
 
     def silent(self, timeout: float) -> str | None:
         """Say whether it has given no sign for so long: `stuck`, or `late` where it computes."""
@@ -88,7 +100,7 @@ def start(wire: Mapping[str, Any], options: Mapping[str, Any]) -> ScriptProcess:
     stdin = standard_input.opened(wire.get("stdin"))
     try:
         popen = subprocess.Popen(
-            [sys.executable, "-c", _BOOT, HOME, scratch], stdin=stdin, stdout=2, env=settings
+            [sys.executable, "-c", BOOT, HOME, scratch], stdin=stdin, stdout=2, env=settings
         )
     finally:
         if stdin >= 0:

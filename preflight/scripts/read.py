@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
 import shlex
+import shutil
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -21,6 +23,7 @@ from preflight.scripts.elsewhere import folder_of
 from preflight.scripts.facts import Ended, Met, Raised, Rehearsal
 from preflight.scripts.process import ScriptProcess, start
 from preflight.scripts.thread_stacks import below, stacks_of
+from preflight.scripts.watch import MOMENTS, OF_PROCESS
 from preflight.users_code.facts import Frame
 from preflight.users_code.own import OwnFiles
 from preflight.values.names import name_of
@@ -31,6 +34,9 @@ _POLL = 0.05
 
 # How long it is given for what it does at its end, in seconds.
 _LAST_WORDS = 20.0
+
+# What each process that trains tells of itself alone.
+_OF_EACH = ("met", "gave", "steps", "ended", "counts", "counted", "counting")
 
 # How long, where a thread in the background was stopped, for which the others may wait for ever.
 _LAST_WORDS_OF_OTHERS = 3.0
@@ -61,9 +67,21 @@ class Heard:
     ending: float | None = None
     """Since when it is at its end, by the monotonic clock."""
 
+    when: float = math.inf
+    """When it has ended or was stopped, by the clock of all processes."""
+
+    ranks: dict[int, Heard] = field(default_factory=dict)
+    """Of processes that it has started to train in, by their number."""
+
     def hear(self, line: Mapping[str, Any]) -> None:
         """Take in a line."""
         self.begun = True
+        self.when = min(self.when, line.get("when", math.inf))
+        number = line.get("process")
+        if number is not None:
+            self._hear_rank(number, line)
+            if not line.keys().isdisjoint(_OF_EACH):
+                return
         if "met" in line:
             self.met[line["met"]] = from_wire(Met, line["facts"])
         elif "gave" in line:
@@ -84,6 +102,12 @@ class Heard:
         else:
             self._hear_end(line)
 
+    def _hear_rank(self, number: int, line: Mapping[str, Any]) -> None:
+        rank = self.ranks.setdefault(number, Heard())
+        rank.hear({name: one for name, one in line.items() if name != "process"})
+        if self.failed_rank is not None:
+            self.ending = self.ending or time.monotonic()
+
     def _hear_end(self, line: Mapping[str, Any]) -> None:
         if "crashed" in line:
             self.crashed = line["crashed"], line["trace"]
@@ -93,6 +117,68 @@ class Heard:
             self.patience = _LAST_WORDS_OF_OTHERS
         if not line.keys().isdisjoint(("ended", "stopping", "crashed")):
             self.ending = self.ending or time.monotonic()
+
+    # --- the processes that it has started
+
+    @property
+    def trains(self) -> bool:
+        """Whether it has come to a batch or a step itself."""
+        return bool(self.steps or any(one.what == "loader" for one in self.met.values()))
+
+    @property
+    def failed_rank(self) -> Heard | None:
+        """Give the one that has raised first; others lose it then, or are stopped, or wait."""
+        every = [*self.ranks.values()]
+        trained = self.trains or any(one.trains for one in every)
+        over = [one for one in every if one.how not in ("", "returned")]
+        over = [one for one in over if one.trains or not trained]
+        first = min(over, key=lambda one: one.when, default=None)
+        return first if first is not None and first.how == "raised" else None
+
+    @property
+    def how(self) -> str:
+        """Say how it has ended; nothing: it has not."""
+        return "" if self.ended is None else self.ended.how
+
+    @property
+    def is_counting(self) -> bool:
+        """Whether a loader is drawn from for the sake of what it counts."""
+        return any(one.flows.is_counting for one in (self, *self.ranks.values()))
+
+    def starve(self, seconds: float, root: str) -> bool:
+        """Whether a loader has swallowed errors for so long, and no batch came of it."""
+        return any(one.flows.starve(seconds, root) for one in (self, *self.ranks.values()))
+
+    def take_in_rank(self, scratch: str) -> None:
+        """Take for its own what the first process has told that trains, unless it trains itself."""
+        every = sorted(self.ranks.items())
+        by_steps = next((one for one in every if one[1].steps), None)
+        first = by_steps or next((one for one in every if one[1].trains), None)
+        if first is None or self.steps:
+            return
+        number, rank = first
+        self.met |= {len(self.met) + place: one for place, one in rank.met.items()}
+        self.given |= rank.given
+        self.steps, self.flows = rank.steps, rank.flows
+        with contextlib.suppress(FileNotFoundError):
+            told = os.path.join(scratch, f"{OF_PROCESS}{number}", MOMENTS)
+            with open(told, "rb") as its, open(os.path.join(scratch, MOMENTS), "ab") as own:
+                shutil.copyfileobj(its, own)
+
+    def ended_by_rank(self, ended: Ended) -> Ended:
+        """Say how it ended where that comes of a process that it has started."""
+        rank = self.failed_rank
+        raised = None if rank is None or rank.ended is None else rank.ended.raised
+        is_well = ended.how == "returned" or (ended.how == "exited" and not ended.code)
+        if raised is not None and is_well:
+            self.threads.append(replace(raised, is_process=True))
+        elif raised is not None:
+            return Ended(how="raised", code=1, raised=raised)
+        if is_well and self.steps and ended.raised is not None:  # it has not done nothing
+            return replace(ended, raised=None)
+        if not is_well and any(one.how == "stopped" for one in self.ranks.values()):
+            return Ended(how="stopped")
+        return ended
 
 
 def look(asked: Asked) -> list[Facts]:
@@ -119,7 +205,8 @@ def follow(running: ScriptProcess, heard: Heard, asked: Asked) -> Ended:
     Raises:
         ElsewhereError: not the script has failed there, but our own code.
     """
-    ended = _ending(running, heard, asked)
+    ended = heard.ended_by_rank(_ending(running, heard, asked))
+    heard.take_in_rank(running.scratch)
     if heard.crashed is None and not heard.begun and (died := of_death(running.popen.returncode)):
         heard.crashed = died, ""
     if heard.crashed is not None:
@@ -135,34 +222,35 @@ def _ending(running: ScriptProcess, heard: Heard, asked: Asked) -> Ended:
             asked.alive()
             timeout = min(asked.options["timeout"], _LAST_WORDS if heard.left else math.inf)
             silent = running.silent(timeout)
-            if silent is None and heard.flows.starve(timeout, asked.root):
+            if silent is None and heard.starve(timeout, asked.root):
                 silent = "late"  # what it prints is of errors alone
             if silent is not None and heard.left and heard.ending is None:
                 heard.shortened[f"what stands behind that, silent for {timeout:g} s"] = None
                 return Ended(how="stopped")
             if silent is not None and heard.ending is None:
-                starved = heard.flows.starve(0.0, asked.root)
+                starved = heard.starve(0.0, asked.root)
                 how, told_by = ("stuck", STARVED) if starved else (silent, "")
-                return replace(_waiting(how, running, asked), told_by=told_by)
+                return replace(_waiting(how, running, heard, asked), told_by=told_by)
             if heard.ending is not None and time.monotonic() - heard.ending > heard.patience:
                 over = heard.ended or Ended(how="stopped")
-                return replace(over, unfinished=not heard.flows.is_counting)
+                return replace(over, unfinished=not heard.is_counting)
             time.sleep(_POLL)
         for line in running.lines():
             heard.hear(line)
     finally:
-        running.popen.kill()
-        running.popen.wait()
+        running.end()
     return _ended(heard, running.popen.returncode)
 
 
-def _waiting(how: str, running: ScriptProcess, asked: Asked) -> Ended:
+def _waiting(how: str, running: ScriptProcess, heard: Heard, asked: Asked) -> Ended:
     """Say where it stands that has given no sign for long."""
     pid, wire = running.popen.pid, asked.wire
     own = OwnFiles(asked.root, folder_of(wire))
     silent = round(time.monotonic() - running.heard, 1)
-    waiting = tuple(stacks_of(pid, below(pid), wire["scratch"], own))
-    return Ended(how=how, waiting=waiting, silent=silent)
+    waiting = stacks_of(pid, below(pid), wire["scratch"], own)
+    if heard.ranks:  # for which the script waits
+        waiting.sort(key=lambda one: one.process == "script")
+    return Ended(how=how, waiting=tuple(waiting), silent=silent)
 
 
 def _ended(heard: Heard, status: int) -> Ended:

@@ -26,6 +26,12 @@ from preflight.values.wire import to_brief
 TOLD = "told.jsonl"
 """In the scratch folder: a line of JSON for all that is told."""
 
+MOMENTS = "moments.jsonl"
+"""In the scratch folder: saves and steps."""
+
+OF_PROCESS = "process-"
+"""What folders in it begin with: in each tells a process that the script has started."""
+
 # As it was before anything stood in its place.
 _open = open
 
@@ -184,6 +190,11 @@ class Watch:
         """Whether this is the script's own process, and none that it has started."""
         return this_process() == self._pid
 
+    def moves_to(self, scratch: str) -> None:
+        """Watch this process, which was forked, and tell of it in a folder of its own."""
+        self._pid, self.scratch, self._said = this_process(), scratch, 0.0
+        self._so_far, self._lock, self._busy = MetSoFar(), threading.RLock(), threading.local()
+
     # --- who did it
 
     def is_own(self, frame: FrameType | None) -> bool:
@@ -295,5 +306,5 @@ class Watch:
             Stopped: always.
         """
         is_main = threading.current_thread() is threading.main_thread()
-        self.tell(stopping=why, in_background=not is_main)
+        self.tell(stopping=why, in_background=not is_main, when=time.time())
         raise Stopped(why)

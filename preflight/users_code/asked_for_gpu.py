@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from typing import TypeGuard
 
 from preflight.objects.source_trees import parsed, source_of
 from preflight.syntax.outcomes import COMPARED
@@ -38,6 +39,16 @@ def counts_gpus(file: str, line: int) -> bool:
     return any(_asks(tree, one) for one in simple)
 
 
+def counts_for_processes(file: str, line: int) -> bool:
+    """Whether a line counts GPUs in a file that starts as many processes as something says."""
+    tree, here = _statements(file, line)
+    simple = [one for one in here if not hasattr(one, "body")]
+    numbers = (one.value for one in ast.walk(tree) if _is_named(one, "nprocs"))
+    return any("device_count" in ast.unparse(one) for one in simple) and any(
+        not isinstance(one, ast.Constant) for one in numbers
+    )
+
+
 def ends_but_for_cuda(file: str, line: int) -> bool:
     """Whether the test at a line, or around it, ends the program, and would not with one GPU."""
     test = _innermost(_statements(file, line)[1])
@@ -64,6 +75,10 @@ def left_without_gpu(file: str) -> int | None:
             if ends or (own & calls and not one.orelse):
                 return one.lineno
     return None
+
+
+def _is_named(node: ast.AST, name: str) -> TypeGuard[ast.keyword]:
+    return isinstance(node, ast.keyword) and node.arg == name
 
 
 def _statements(file: str, line: int) -> tuple[ast.AST, list[ast.stmt]]:

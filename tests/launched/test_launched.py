@@ -143,6 +143,24 @@ def test_a_rank_that_does_not_go_on_is_told_at_its_line(tmp_path: Path) -> None:
     assert "on rank 1 of 2 (script-resume)" in report.findings[0].message
 
 
+BY_VARIABLE = (
+    ('    parser.add_argument("--resume")\n', ""),
+    ("if args.resume:", "if resume := __import__('os').environ.get('RESUME_FROM'):"),
+    ("torch.load(args.resume)", "torch.load(resume)"),
+)
+
+
+@pytest.mark.usefixtures("at_hand")
+def test_ranks_that_go_on_by_a_variable_do_so_together(tmp_path: Path) -> None:
+    planted(tmp_path, "ranks_resume.py", *BY_VARIABLE).rename(tmp_path / "train.py")
+    ranks = as_ranks(tmp_path, [COMMAND] * 2, **HERE)
+    report, places = told(ranks)
+
+    assert (report.verdict, places) == ("go", [])
+    assert all("goes on" in one.stderr for one in ranks)
+    assert "resumed with RESUME_FROM=last.pt" in report.targets[0].text
+
+
 @pytest.mark.usefixtures("at_hand")
 def test_healthy_ranks_of_torchrun_are_a_go(tmp_path: Path) -> None:
     """And what rank 0 has saved, the others load, from a folder that stays as it was."""

@@ -118,7 +118,7 @@ class Unloadable:
 
 IN_SCRIPTS = (
     "preflight.overlay.layer:Layer.writing",
-    "preflight.scripts.surroundings.as_main:_make_room",
+    "preflight.scripts.surroundings.as_main:make_room",
     "preflight.scripts.inside:_points",
     "preflight.scripts.watch:Watch.tell",
 )

@@ -207,6 +207,48 @@ def test_a_count_that_stands_still_is_told_where_each_save_counted() -> None:
     assert differences(within, again) == []
 
 
+@pytest.mark.parametrize(("taken", "is_fault"), [(1, False), (100, True)])
+def test_a_step_that_is_taken_again_is_told_from_a_count_that_begins_anew(
+    taken: int, *, is_fault: bool
+) -> None:
+    """Who saves the number of the step that was taken last goes on with that one."""
+    first = (
+        FIRST[0],
+        save(100, TRAINED, counts={"step": 99}),
+        step(100, TRAINED, 2),
+        save(200, TRAINED, counts={"step": 199}),
+    )
+    again = (step(0, TRAINED, 2), save(taken, TRAINED, counts={"step": 99}))
+
+    assert [(one.what, one.is_fault) for one in differences(first, again)] == [("step", is_fault)]
+
+
+def test_what_is_loaded_may_be_saved_once_more_before_the_first_step() -> None:
+    """As by a loop that evaluates and saves at its head, where the number of the step says so."""
+    first = (
+        FIRST[0],
+        save(50, TRAINED, counts={"step": 50}),
+        step(50, TRAINED, 2),
+        save(100, TRAINED, counts={"step": 100}),
+    )
+    again = (save(0, TRAINED, counts={"step": 50}), step(0, TRAINED, 2))
+
+    assert differences(first, (*again, save(50, TRAINED, counts={"step": 100}))) == []
+    (told,) = differences(first, (*again, save(50, TRAINED, counts={"step": 50})))
+    assert (told.what, told.is_fault) == ("step", True)
+
+
+def test_rates_are_told_in_the_digits_in_which_they_differ() -> None:
+    first = (
+        step(0, scheduled(0.4, 0), 1),
+        save(2, scheduled(0.40004, 2)),
+        step(2, scheduled(0.40004, 2), 2),
+    )
+    (told,) = differences(first, [step(0, scheduled(0.4, 0), 2)])
+
+    assert "a learning rate of 0.4, not 0.40004:" in told.text
+
+
 def test_another_optimizer_is_not_compared() -> None:
     other = owner(kind="SGD", weights=7)
 

@@ -27,6 +27,11 @@ def started(text: str, *given: str) -> list[Start]:
     [
         ("state = torch.load(sys.argv[1])", Start(["a/last.pt"])),
         ("path = sys.argv[1]\nmodel.load_checkpoint(path)", Start(["a/last.pt"])),
+        (
+            "if len(argv) > 1:\n  _, path = argv\n  model.load_checkpoint(path)",
+            Start(["a/last.pt"]),
+        ),
+        ("(resume,) = sys.argv[1:]\ngo_on(resume)", Start(["a/last.pt"])),
         ("if argv[1] == 'resume': go_on()", Start(["resume"])),
         (
             "cfg = OmegaConf.from_cli()\nif cfg.get('resume_from'): go_on()",
@@ -39,6 +44,10 @@ def started(text: str, *given: str) -> list[Start]:
                 "if init_from == 'resume': go_on()"
             ),
             Start(["--init_from=resume"]),
+        ),
+        (
+            "@hydra.main(config_path='conf')\ndef main(cfg):\n  if cfg.get('resume'): go_on()",
+            Start(["+resume=a/last.pt"]),
         ),
         ("if os.environ.get('RESUME') == 'yes': go_on()", Start([], {"RESUME": "yes"})),
         ("if 'RESUME_FROM' in os.environ: go_on()", Start([], {"RESUME_FROM": "a/last.pt"})),
@@ -55,6 +64,10 @@ def test_what_is_read_is_what_it_is_given(text: str, start: Start) -> None:
         "config = json.load(open(sys.argv[1]))",
         "data = load_dataset(sys.argv[1])",
         "state = torch.load(sys.argv[2])",  # behind one that nobody has named
+        "_, config, path = sys.argv\nmodel.load_checkpoint(path)",
+        "path, more = others[1:]\nmodel.load_checkpoint(path)",
+        "path, *more = sys.argv\nmodel.load_checkpoint(path)",
+        "*more, path = sys.argv\nmodel.load_checkpoint(path)",
         "os.environ['RESUME_FROM'] = 'last.pt'",
         "wandb.init(resume=os.environ.get('WANDB_RESUME'))",
         "step = int(os.environ.get('RESUME_STEP', 0))",

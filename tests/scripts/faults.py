@@ -13,6 +13,7 @@ REPLICATED, EMA, SHARDS = "replicated.py", "ema_group.py", "webdataset_torchrun.
 PICTURES, ACCELERATE, STATE = "text_to_image.py", "accelerate_loop.py", "accelerate_state.py"
 LIGHTNING, LIGHTNING_RESUME = "lightning_fit.py", "lightning_resume.py"
 TRAINER, PEFT = "huggingface_trainer.py", "lora_peft.py"
+SPAWNED = "spawned.py"
 
 
 class Fault(NamedTuple):
@@ -313,5 +314,23 @@ FAULTS: Mapping[str, Fault] = {
     ),
     "an argument that a model does not take": Fault(
         PEFT, STOPPED, (("labels=batch)", "label=batch)"),)
+    ),
+    # --- ranks that a script starts itself
+    "a key that batches of a rank do not have": Fault(
+        SPAWNED,
+        STOPPED,
+        (("self.model(x), y)\n            self", "self.model(x), {}['y'])\n            self"),),
+    ),
+    "an evaluation of a rank along a dimension that is not there": Fault(
+        SPAWNED, EVAL, (("self.model(x), y).item())", "self.model(x), y.unsqueeze(3)).item())"),)
+    ),
+    "a state of a rank with a function in it": Fault(
+        SPAWNED, SAVE, (('"epoch": epoch}', '"epoch": lambda: epoch}'),)
+    ),
+    "a key that the checkpoint of a rank does not have": Fault(
+        SPAWNED, RESUME, (('saved["epoch"] + 1', 'saved["epochs"] + 1'),), resumed="snapshot.pt"
+    ),
+    "what only another rank asserts": Fault(
+        SPAWNED, STOPPED, (("zero_grad()\n", "zero_grad()\n            assert self.rank == 0\n"),)
     ),
 }

@@ -12,7 +12,7 @@ import pytest
 
 from preflight.resuming.moments import ResumeWay, read_lines
 from preflight.scripts.saving.arguments import POINTS
-from preflight.scripts.saving.log import MOMENTS
+from preflight.scripts.watch import MOMENTS
 from tests.scripts.rehearsing import installed
 
 CONFIG = {"trainer": {"resume_from": None}}

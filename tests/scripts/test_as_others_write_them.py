@@ -30,6 +30,24 @@ for batch in torch.utils.data.DataLoader(torch.ones(8, 2), 2):
     optimizer.step()
 """
 
+HANDLED = """
+import sys, traceback, torch
+model = torch.nn.Linear(2, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+def main():
+    for batch in torch.utils.data.DataLoader(torch.ones(8, 2), 2):
+        optimizer.zero_grad(); model(batch).sum().backward(); optimizer.step()
+    model.eval()
+    with torch.no_grad():
+        for batch in torch.utils.data.DataLoader(torch.ones(8, 2), 2):
+            print(model(batch).argmax(2))
+try:
+    main()
+except Exception:
+    traceback.print_exc()
+    sys.exit(1)
+"""
+
 FABRIC = """
 import sys, torch
 from lightning_fabric import Fabric
@@ -80,6 +98,29 @@ def test_types_of_fields_are_types_as_in_a_plain_run(tmp_path: Path) -> None:
 
     assert run_plainly(path).returncode == 0
     assert rehearse(path).told == []
+
+
+def test_what_a_script_handles_by_an_exit_is_told_at_its_line(tmp_path: Path) -> None:
+    """As hydra does for all of its scripts: it prints the exception, and exits."""
+    path = planted(tmp_path, HANDLED)
+    plain = run_plainly(path)
+    line = line_of(path, "argmax(2)")
+
+    assert plain.returncode == 1
+    assert f"line {line}, in main" in plain.stderr
+    assert rehearse(path).told == [f"error script-eval train.py:{line}"]
+
+
+def test_an_exit_of_its_own_is_told_as_one(tmp_path: Path) -> None:
+    """Also where another exception was handled long before, and of the code for arguments."""
+    text = HANDLED.replace(".argmax(2)", "").replace("    main()\n", "    main(); sys.exit(3)\n")
+    path = planted(
+        tmp_path,
+        text.replace("import sys", "try: 1 / 0\nexcept ZeroDivisionError: pass\nimport sys"),
+    )
+
+    assert run_plainly(path).returncode == 3
+    assert rehearse(path).told == ["error script-stopped train.py:None"]
 
 
 def test_an_evaluation_before_the_first_step_is_one(tmp_path: Path) -> None:

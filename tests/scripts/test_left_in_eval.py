@@ -100,3 +100,53 @@ def test_a_script_that_trains_in_the_mode_of_an_evaluation_is_made_short(tmp_pat
 
     assert any("epochs after the first 2 to 1 batch" in one for one in seen.shortened)
     assert seen.times("evaluation") <= seen.batches / 2
+
+
+WITHOUT_LOADER = """
+import torch
+from torch import nn
+
+model = nn.Sequential(nn.Linear(4, 8), nn.Dropout(0.1), nn.Linear(8, 1))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+
+
+@torch.no_grad()
+def evaluate():
+    model.eval()
+    losses = [model(torch.ones(2, 4)).mean().item() for _ in range(3)]
+    model.train()
+    return losses
+
+
+for number in range(12):
+    if number % 4 == 0:
+        print(evaluate(), model.training)
+    optimizer.zero_grad()
+    model(torch.randn(2, 4)).square().mean().backward()
+    optimizer.step()
+"""
+
+BACK = "    model.train()\n"
+COMPUTES = "    losses = [model(torch.ones(2, 4)).mean().item() for _ in range(3)]\n"
+
+
+@pytest.mark.parametrize(
+    ("leaves_out", "found"),
+    [((BACK,), ["script-eval"]), ((), []), ((BACK, COMPUTES, "losses"), [])],
+)
+def test_without_a_loader_it_is_told_by_what_was_computed_in_that_mode(
+    leaves_out: tuple[str, ...], found: list[str], tmp_path: Path
+) -> None:
+    """Who only sets it so, and computes nothing without gradients, has it train so on purpose."""
+    path, text = tmp_path / "train.py", WITHOUT_LOADER
+    for one in leaves_out:
+        text = text.replace(one, "" if one != "losses" else "None")
+    path.write_text(text, encoding="utf-8")
+    seen = rehearse(path)
+
+    assert [one.check for one in seen.found if one.severity.name != "NOTE"] == found
+    assert {one.at.line for one in seen.found} <= {line_of(path, "model.eval()")}
+    is_seen = bool(found) or BACK in text
+    assert bool(seen.rehearsal.times("evaluation")) == is_seen
+    modes = run_plainly(path).stdout.split()[-1]
+    assert modes == str(BACK in text)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from preflight.users_code.asked_for_gpu import (
+    counts_for_processes,
     counts_gpus,
     ends_but_for_cuda,
     left_without_gpu,
@@ -100,6 +101,18 @@ def test_what_is_computed_of_the_number_of_gpus_is_told_from_what_is_not(tmp_pat
 
     assert counts_gpus(str(path), 2)
     assert not counts_gpus(str(path), 3)
+
+
+def test_gpus_are_counted_for_processes_where_some_are_started(tmp_path: Path) -> None:
+    path = tmp_path / "train.py"
+    text = "gpus = torch.cuda.device_count()\nranks = 2\nmp.spawn(main, nprocs={})\n"
+    path.write_text(text.format("gpus"))
+    fixed = tmp_path / "fixed.py"
+    fixed.write_text(text.format(4))
+
+    assert counts_for_processes(str(path), 1)
+    assert not counts_for_processes(str(path), 2)
+    assert not counts_for_processes(str(fixed), 1)
 
 
 GOES_ON_WITH_ONE = {

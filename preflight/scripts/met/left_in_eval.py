@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import functools
+import sys
 import weakref
 from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
 from preflight.scripts.facts import LEFT, Met
+from preflight.scripts.failing import guarded
 from preflight.scripts.watch import Watch
 from preflight.training.parameters import models
 from preflight.users_code.facts import Frame
@@ -33,6 +35,9 @@ class _Left:
     times: int = 1
     """How often that line has set it so."""
 
+    waits: bool = True
+    """Whether it was called since by nobody."""
+
     has_evaluated: bool = False
     has_gradients: bool = False
     """Whether gradients were computed of it as it was left."""
@@ -46,6 +51,9 @@ class LeftInEval:
     def __init__(self, watch: Watch) -> None:
         self._watch = watch
         self._left: dict[int, _Left] = {}
+        self._calls: Any = None
+        """By which calls of modules are heard, while one of these waits for its first."""
+
         watch.on_stop.append(self.tell)
 
     def evaluates(self, module: Any, at: Frame | None, steps: int) -> None:
@@ -58,6 +66,25 @@ class LeftInEval:
             if kinds:
                 left = _Left(module=weakref.ref(module), at=at, kinds=kinds, began=steps)
                 self._left[id(module)] = left
+                self._hear_calls()
+
+    def _hear_calls(self) -> None:
+        """Hear of the first call; nothing of that is to be seen in code that torch compiles."""
+        from torch.nn.modules.module import register_module_forward_pre_hook
+
+        if self._calls is None and not _has_compiled():
+            self._calls = register_module_forward_pre_hook(guarded(self._called, self._watch))
+
+    def _called(self, module: Any, *_: Any) -> None:
+        import torch
+
+        one = self._left.get(id(module))
+        if one is not None and one.waits and id(one.module()) == id(module):
+            one.waits = False
+            one.has_evaluated |= not (module.training or torch.is_grad_enabled())
+        if self._calls is not None and not any(one.waits for one in self._left.values()):
+            self._calls.remove()
+            self._calls = None
 
     def has_evaluated(self) -> None:
         """Note that a batch was given without gradients."""
@@ -78,6 +105,8 @@ class LeftInEval:
         for one in self._left.values() if self._left and not self._watch.left else ():
             if one.has_gradients and one.has_evaluated and (one.began or one.times > 1):
                 one.steps += _trains_all_of(optimizer, one.module())
+                if one.steps == 1 and not self._watch.given:
+                    self._watch.evaluates(one.at)
 
     def tell(self) -> None:
         """Tell of those that were trained on so."""
@@ -102,6 +131,11 @@ def _is_other(module: Any) -> bool:
     if isinstance(module, batchnorm._BatchNorm):  # noqa: SLF001
         return module.running_mean is not None
     return type(module).__name__ in _BY_NAME
+
+
+def _has_compiled() -> bool:
+    frames = getattr(sys.modules.get("torch._dynamo.convert_frame"), "FRAME_COUNTER", 0)
+    return bool(frames)
 
 
 def _kind(module: Any) -> str:

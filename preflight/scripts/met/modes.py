@@ -52,7 +52,7 @@ _EXEC = ("execv", "execve", "execvp", "execvpe")
 
 
 def _started(original: Callable[..., Any], watch: Watch) -> Callable[..., Any]:
-    """Note who starts a process, but for the workers of loaders."""
+    """Note who becomes a program."""
 
     @functools.wraps(original)
     def start(*args: Any, **kwargs: Any) -> Any:
@@ -80,7 +80,5 @@ POINTS = (
     Point(module="os", name="_exit", wrap=_left),
     Point(module="torch.nn.modules.module", name="Module.train", wrap=_train),
     Point(module="torch.autograd", name="backward", wrap=_backward),
-    Point(module="multiprocessing.process", name="BaseProcess.start", wrap=_started),
-    Point(module="subprocess", name="Popen.__init__", wrap=_started),
     *(Point(module="os", name=name, wrap=_started) for name in _EXEC),
 )

@@ -19,10 +19,10 @@ from preflight.scripts.elsewhere import layer_of
 from preflight.scripts.facts import Rehearsal
 from preflight.scripts.read import look as run
 from preflight.scripts.saving.by_ranks import Ranks
-from preflight.scripts.saving.log import MOMENTS
 from preflight.scripts.saving.made import made_by
 from preflight.scripts.saving.other_files import standing, written
 from preflight.scripts.saving.second_run import NO_STEP, WHOLE, run_again
+from preflight.scripts.watch import MOMENTS
 from preflight.training.facts import Steps
 
 # So many folders above what was saved are tried in its place.
@@ -83,7 +83,7 @@ def _again(
         ranks.ended(whole=is_whole)
         heard = ranks.hear()
         if heard is not None:
-            start = Start(heard.words, launch=heard.environ)
+            start = Start(heard.words, heard.environ, heard.launch, says_so=heard.says_so)
             resumed, _ = run_again(rehearsal, start, (), asked)
             # What it waits for, or compares itself with, is rank 0's.
             yield replace(resumed, unasked="rank 0 hangs, too" if resumed.how == "stuck" else "")
@@ -96,8 +96,8 @@ def _again(
     if starts:
         _go_back(asked, told.moments)
     if ranks is not None:
-        again = ranks.say(starts[0].words if starts else None)
-        starts = [one._replace(launch=again.environ) for one in starts[:1] if again is not None]
+        again = ranks.say(starts[0] if starts else None)
+        starts = [one._replace(launch=again.launch) for one in starts[:1] if again is not None]
     if starts:
         yield _gone_on(rehearsal, starts, told.moments, asked)
     elif choice is not None:

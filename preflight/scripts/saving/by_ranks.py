@@ -11,8 +11,10 @@ import os
 import socket
 import time
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
+
+from preflight.resuming.ways import Start
 
 _POLL = 0.05
 
@@ -24,8 +26,14 @@ class Again(NamedTuple):
     port: int
     """Of a store of their own: that of the launch still holds what they told there before."""
 
+    environ: dict[str, str]
+    """Variables by which the script is told to go on."""
+
+    says_so: bool
+    """Whether these words and variables say that it does."""
+
     @property
-    def environ(self) -> dict[str, str]:
+    def launch(self) -> dict[str, str]:
         """Give the variables by which they find each other."""
         return {"MASTER_PORT": str(self.port), "TORCHELASTIC_USE_AGENT_STORE": "False"}
 
@@ -57,9 +65,9 @@ class Ranks:
         told = [self._read(f"ended-{one}") for one in range(1, self._size)]
         return all(told)
 
-    def say(self, words: Sequence[str] | None) -> Again | None:
-        """As rank 0, say what is added to the arguments; None: they are not started again."""
-        again = None if words is None else Again([*words], _free_port())
+    def say(self, start: Start | None) -> Again | None:
+        """As rank 0, say how they are started again; None: they are not."""
+        again = start and Again([*start.words], _free_port(), {**start.environ}, start.says_so)
         self._write("again", again)
         return again
 

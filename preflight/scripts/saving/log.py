@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
+from preflight.processes.rank import ranks_in_group
 from preflight.resuming.facts import SavedState
 from preflight.resuming.moments import SAVE, STEP, Average, Moment, Moved, Owner, ResumeWay, line_of
 from preflight.scripts.facts import Met
@@ -27,13 +28,10 @@ from preflight.scripts.saving.weight_samples import (
     moves_nothing,
     stands_at,
 )
-from preflight.scripts.watch import Watch
+from preflight.scripts.watch import MOMENTS, Watch
 from preflight.users_code.facts import Frame
 from preflight.users_code.frames import said_by
 from preflight.values.names import name_of
-
-MOMENTS = "moments.jsonl"
-"""In the scratch folder: saves and steps."""
 
 ALONE, TOGETHER = "alone", "together"
 """How a script goes on: by one process, or by ranks, of which none can be stopped alone."""
@@ -73,7 +71,9 @@ class Log:
         self._is_noted = False
         self._first: Moment | None = None
         self._has_kept = False
-        self._has_way = False
+        self.has_way = False
+        """Whether it is known by what the script resumes."""
+
         self._within = threading.local()
         watch.on_stop += [self.read_back, self._may_go_on]
         if watch.layer is not None:
@@ -193,7 +193,8 @@ class Log:
             self._tell(own, writer, at)
         # Weights alone may come before the checkpoint.
         is_one = moment.tells or not (moment.is_sample or self.watch.options.get("saves_tell"))
-        if self.watch.options.get("resuming") == ALONE and self._steps and is_one:
+        is_alone = self.watch.options.get("resuming") == ALONE and ranks_in_group() == 1
+        if is_alone and self._steps and is_one:
             self.watch.stop("it has gone on, and has saved again")
 
     def _tell(self, path: str, writer: str, at: Frame | None) -> None:
@@ -268,7 +269,7 @@ class Log:
 
     def way(self, way: ResumeWay) -> None:
         """Note how the script resumes."""
-        self._has_way = True
+        self.has_way = True
         self._write(way)
 
     def _may_go_on(self) -> None:
@@ -277,7 +278,7 @@ class Log:
 
         own = self.watch.own
         files = (getattr(one, "__file__", None) for one in list(sys.modules.values()))
-        if self._first is None or self._has_way:
+        if self._first is None or self.has_way:
             return
         texts = ["".join(linecache.getlines(one)) for one in files if one and own.has(one)]
         for way in ways_read(texts, sys.argv[1:], (os.getcwd(), self.watch.folder)):

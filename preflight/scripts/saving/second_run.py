@@ -19,8 +19,9 @@ from preflight.scripts.elsewhere import layer_of
 from preflight.scripts.facts import Ended, Rehearsal
 from preflight.scripts.process import start
 from preflight.scripts.read import Heard, follow
-from preflight.scripts.saving.log import ALONE, MOMENTS, TOGETHER
+from preflight.scripts.saving.log import ALONE, TOGETHER
 from preflight.scripts.surroundings.standard_input import kept_in
+from preflight.scripts.watch import MOMENTS
 from preflight.values.names import name_of
 
 _BY_PLACE = f"--resume-with '{CHECKPOINT}'"

@@ -33,7 +33,7 @@ def _run_path(typed: str, args: list[str], begun: Collection[str]) -> None:
     path = os.path.abspath(typed)
     sys.argv[:] = [typed, *args]
     sys.path.insert(0, os.path.dirname(os.path.realpath(path)))
-    _make_room(begun)
+    make_room(begun)
     main = _new_main()
     main.__file__ = path
     main.__loader__ = importlib.machinery.SourceFileLoader("__main__", path)
@@ -49,7 +49,7 @@ def _run_path(typed: str, args: list[str], begun: Collection[str]) -> None:
 def _run_module(name: str, args: list[str], begun: Collection[str]) -> None:
     sys.argv[:] = ["-m", *args]
     sys.path.insert(0, os.getcwd())
-    _make_room(begun)
+    make_room(begun)
     spec, code = _found(name)
     sys.argv[0] = spec.origin or name
     main = _new_main()
@@ -61,7 +61,7 @@ def _run_module(name: str, args: list[str], begun: Collection[str]) -> None:
     exec(code, main.__dict__)  # noqa: S102  that is what was asked for
 
 
-def _make_room(begun: Collection[str]) -> None:
+def make_room(begun: Collection[str]) -> None:
     """Forget modules that we have imported, where the script comes to files of such names first."""
     ours = {name.partition(".")[0] for name in sys.modules} - {"preflight", "__main__", *begun}
     folders = itertools.takewhile(lambda one: one != os.path.dirname(os.__file__), sys.path)

@@ -6,6 +6,8 @@ import sys
 from datetime import timedelta
 from typing import Any
 
+from preflight.processes.rank import ranks_in_group
+
 # How long rank 0 may be behind another, in seconds.
 _BEHIND = timedelta(seconds=30)
 
@@ -19,10 +21,9 @@ class Together:
 
     def decided(self, what: str, mine: bool) -> bool:  # noqa: FBT001  the decision itself
         """Give what rank 0 has decided; of a script by one process, its own."""
-        dist: Any = sys.modules.get("torch.distributed")
-        ready = dist is not None and dist.is_available() and dist.is_initialized()
-        if self._is_alone or not ready or dist.get_world_size() == 1:
+        if self._is_alone or ranks_in_group() == 1:
             return mine
+        dist: Any = sys.modules["torch.distributed"]
         store = dist.distributed_c10d._get_default_store()  # noqa: SLF001  there is no other way
         key = f"preflight/{what}"
         if dist.get_rank() == 0:
