@@ -15,8 +15,8 @@ What it finds
     another one may stand), or that are still in a stream's own shuffle buffer when it ends; epochs
     that `with_epoch` ends behind the same samples each time, of a pipeline of webdataset that has
     more; images of one suffix (`.png`, `.JPG`) in archives that a data set reads by `tarfile` or
-    `zipfile`, of which it reads all others; and samples that a sampler of the job's own never takes,
-    in two epochs, while it takes others again.
+    `zipfile`, of which it reads all others; and samples that a sampler of the job's own never
+    takes, in two epochs, while it takes others again.
 
 Why it matters
     A loop over an empty loader ends at once, without an error: the average of its losses is a

@@ -13,6 +13,7 @@ import os
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from preflight.built.making.job_code import NamedObject, named, unsaid
@@ -27,6 +28,7 @@ from preflight.built.ranks_to_make import (
     world_of,
 )
 from preflight.built.rounds import OfOneProcess, Rounds
+from preflight.built.undivided import trains_undivided
 from preflight.kinds.asked import Asked
 from preflight.objects.facts import Definition
 from preflight.ranks.hash_seeds import HASH_SEED
@@ -41,6 +43,7 @@ from preflight.ranks.made.rank_differences import (
 )
 from preflight.ranks.made.together import may_lack, may_leave, nobodys
 from preflight.users_code.facts import Unbuilt
+from preflight.users_code.frames import own_sources
 from preflight.users_code.fresh import anew
 from preflight.users_code.fresh.orders import begun, next_order, teller, telling_failures
 from preflight.values.exit_status import ending
@@ -116,7 +119,11 @@ class ByRank:
             process.go(asked)
             said = self._heard(process)
         for one in said.get("facts", ()):
-            yield from_wire(_KINDS[one["kind"]], one["facts"])
+            facts = from_wire(_KINDS[one["kind"]], one["facts"])
+            if isinstance(facts, RankOrder) and any(f.cause == "undivided" for f in facts.found):
+                root = self._asked.options["root"]
+                facts = replace(facts, undivided=trains_undivided(own_sources(root), root))
+            yield facts
         if "lost" in said:
             batches, order = (one in wants for one in WANTED)
             yield RankLost(error=said["lost"], batches=batches, order=order)
