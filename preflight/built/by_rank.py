@@ -46,6 +46,7 @@ from preflight.users_code.facts import Unbuilt
 from preflight.users_code.frames import own_sources
 from preflight.users_code.fresh import anew
 from preflight.users_code.fresh.orders import begun, next_order, teller, telling_failures
+from preflight.users_code.importing import import_torch
 from preflight.values.exit_status import ending
 from preflight.values.wire import from_wire, to_wire
 
@@ -88,7 +89,8 @@ class ByRank:
         if not self.is_wanted:
             return
         self._begun = time.monotonic()
-        if CAN_COPY:
+        # Where code of the job was run before, as for another word, it may have kept its rank.
+        if CAN_COPY and not own_sources(self._asked.options["root"]):
             silent = self._its._replace(step=unsaid)
             told = self._told()
             self._process = anew.copy(functools.partial(_conduct, silent, told, copies=True))
@@ -97,7 +99,8 @@ class ByRank:
             self._process = anew.fresh(main, self._told(), folder=self._folder)
 
     def _told(self) -> dict[str, Any]:
-        return {"wire": self._asked.wire, "options": self._asked.options, "home": self._folder}
+        told = {"wire": self._asked.wire, "options": self._asked.options, "home": self._folder}
+        return {**told, "copies": CAN_COPY}
 
     def facts(
         self, names: Sequence[str], *, have_ends: bool
@@ -149,10 +152,13 @@ class ByRank:
 
 
 def conduct() -> None:
-    """Run in a fresh process: start others as fresh as this one."""
+    """Run in a fresh process: start others as fresh as this one, or copies of it."""
     orders, answers, told = begun()
     with telling_failures(answers):
-        _conduct(named(told["wire"], told["options"]), told, orders, answers, copies=False)
+        if told["copies"]:
+            import_torch()
+        its, copies = named(told["wire"], told["options"]), told["copies"]
+        _conduct(its, told, orders, answers, copies=copies)
 
 
 def _conduct(
