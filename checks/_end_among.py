@@ -72,18 +72,25 @@ def _repeated(
             about=f"{facts.name} shards",
         )
     times, goes_on = facts.num_workers, facts.epochs[0].ended == "cut"
+    why = "The data set does not ask which worker it runs in, so each gives all of it: "
+    fix, workaround = f"{_DIVIDE}.", "num_workers=1 gives each sample once."
     then = f"an epoch is {times} times as long, and trains on everything as often."
     if goes_on:
         then = f"{times} batches that follow each other hold the same."
+    if among.lacking:
+        why = "All workers have parts of one size, and each the same samples in its own: "
+        then = f"without workers, {among.lacking:,} others come as well."
+        fix = "Have each worker take another part, by torch.utils.data.get_worker_info(), or make "
+        fix += "samples by random numbers that differ: torch.initial_seed()."
     return found(
         f"gives each sample {times} times{'' if goes_on else ' in an epoch'}, once from each "
         f"worker: {counted(among.given, *_UNITS[among.unit])} in place of {among.alone:,}"
         f"{', as far as it was run' if goes_on else ''}",
         at=place,
         severity=Severity.WARNING,
-        why=f"The data set does not ask which worker it runs in, so each gives all of it: {then}",
-        fix=f"{_DIVIDE}.",
-        workaround="num_workers=1 gives each sample once.",
+        why=f"{why}{then}",
+        fix=fix,
+        workaround=workaround,
         evidence=evidence,
         about=f"{facts.name} twice",
     )

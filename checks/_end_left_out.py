@@ -8,6 +8,8 @@ from preflight.facts import ArchivesRead, Dropped, LeftBehind, WholePass
 from preflight.finding import Finding, Location, Severity
 from preflight.values.names import counted, shown
 
+from ._evaluation import is_evaluation
+
 
 def left_out(
     found: Callable[..., Finding],
@@ -24,6 +26,8 @@ def left_out(
         yield _by_collate(found, facts, place, evidence, facts.dropped)
     elif facts.takes is not None and _leaves_out(facts, facts.takes):
         yield _dropped(found, facts, place, evidence, facts.takes)
+    if facts.always_first and not is_evaluation(facts.name):
+        yield _always_first(found, facts, place, evidence)
     if facts.never:
         yield _never_taken(found, facts, place, evidence)
 
@@ -144,4 +148,25 @@ def _never_taken(
         "set_epoch or a generator.",
         evidence={**evidence, "never": facts.never, "samples": samples},
         about=f"{facts.name} never",
+    )
+
+
+def _always_first(
+    found: Callable[..., Finding],
+    facts: WholePass,
+    place: Location,
+    evidence: Mapping[str, str | int | float],
+) -> Finding:
+    first = facts.epochs[0]
+    came = counted(first.batches, "batch", "batches")
+    came = came if first.rows is None else counted(first.rows, "sample")
+    return found(
+        f"gives the same {came} in each epoch, of a stream that has more",
+        at=place,
+        severity=Severity.WARNING,
+        why=f"with_epoch({facts.always_first:,}) ends each epoch there, and the next one begins "
+        "anew: what lies behind is in no batch, however long is trained.",
+        fix="Draw shards for each epoch, by resampled=True, or leave out with_epoch.",
+        evidence={**evidence, "with_epoch": facts.always_first},
+        about=f"{facts.name} always first",
     )

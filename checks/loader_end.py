@@ -11,10 +11,12 @@ What it finds
     once from each worker, or from two of them, or from none (or once from each shard of
     `datasets`), held against an epoch of it without workers, or, where it does not end in time,
     against each other; samples that are left out of batches (of 512 from all over an epoch, also
-    those without which a collate function of the job's own makes the same batch), or that are still
-    in a stream's own shuffle buffer when it ends; images of one suffix (`.png`, `.JPG`) in archives
-    that a data set reads by `tarfile` or `zipfile`, of which it reads all others; and samples that
-    a sampler of the job's own never takes, in two epochs, while it takes others again.
+    those without which a collate function of the job's own makes the same batch, or in whose place
+    another one may stand), or that are still in a stream's own shuffle buffer when it ends; epochs
+    that `with_epoch` ends behind the same samples each time, of a pipeline of webdataset that has
+    more; images of one suffix (`.png`, `.JPG`) in archives that a data set reads by `tarfile` or
+    `zipfile`, of which it reads all others; and samples that a sampler of the job's own never
+    takes, in two epochs, while it takes others again.
 
 Why it matters
     A loop over an empty loader ends at once, without an error: the average of its losses is a

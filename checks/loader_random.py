@@ -14,8 +14,10 @@ What it finds
     a sampler of the job's own, or a stream, that seeds anew each time; of one with `set_epoch`,
     such as DistributedSampler, where the loop over epochs stands in a file that calls no
     `set_epoch`; of a stream whose workers are kept (`persistent_workers=True`), and do not hear of
-    the epoch. Not of loaders with val, test or the like in their names, and not where anything says
-    `shuffle=False`.
+    the epoch. So are samples of a data set that is told the epoch (`set_epoch`, or `epoch` by
+    itself), where kept workers go on with those of the epoch before: some are asked for again by a
+    worker that is kept, and by one that is not. Not of loaders with val, test or the like in their
+    names, and not where anything says `shuffle=False`.
 
 Why it matters
     A generator that is made before workers start, as `np.random.default_rng(0)` in `__init__` or at
@@ -108,11 +110,17 @@ def _of_order(facts: RandomDraws, order: SameOrder) -> Finding:
         why += "copy, and persistent_workers=True keeps that"
     if facts.loop is not None:
         why = "It draws by a number that set_epoch alone changes, and nothing in this file calls it"
+    meets = "Each sample meets the same ones in its batch in every epoch."
+    what = f"all epochs have the same order: {order.sampler} shuffles "
+    what += f"{counted(order.samples, 'sample')} alike each time"
+    if order.of_samples:
+        what = f"all epochs have the same samples: {order.sampler} makes them by the epoch that "
+        what += "it is told, and its workers do not hear of it"
+        meets = "Each sample is what it was in the first epoch."
     return loader_random.found(
-        f"all epochs have the same order: {order.sampler} shuffles "
-        f"{counted(order.samples, 'sample')} alike each time",
+        what,
         at=facts.loop or (order.at if order.at.file else facts.defined).at(facts.name),
-        why=f"{why}. Each sample meets the same ones in its batch in every epoch.",
+        why=f"{why}. {meets}",
         fix=fix,
         evidence={"loader": facts.name, "sampler": order.sampler, "samples": order.samples},
         about=f"{facts.name} order",

@@ -44,6 +44,11 @@ What it finds
     replacement, and each rank draws the same, whatever random numbers begin with: by 256 shards of
     a worker, which are drawn and not opened. Otherwise those are left alone.
 
+    Other streams that give each rank all samples, in one order whatever random numbers begin with,
+    are an error where the job's own sources that the loader is made by name DistributedDataParallel
+    or FSDP, and nothing that may divide batches later (accelerate, a trainer, a broadcast, a device
+    mesh, `% world_size`); else a note, and so of an evaluation.
+
     Nothing is said of what ranks agree on by themselves: lists that are sent around by
     `torch.distributed` (which is not judged), samplers with one seed, accelerate's generators.
 
@@ -68,7 +73,7 @@ from preflight.finding import Finding, Severity
 from preflight.job import Job
 from preflight.values.names import counted, shown
 
-from ._evaluation import EVALUATES
+from ._evaluation import EVALUATES, is_evaluation
 from ._order_causes import CAUSES, NOBODYS
 
 _MUCH = 0.4
@@ -99,6 +104,8 @@ def world_order(facts: RankOrder, _job: Job) -> Iterator[Finding]:
             yield _shared(facts, one)
         elif one.cause == "drawn":
             yield _drawn(facts, one)
+        elif one.cause == "undivided":
+            yield _undivided(facts, one)
         elif one.cause == "seed":
             yield _by_seeds(facts, one)
         else:
@@ -186,6 +193,28 @@ def _shared(facts: RankOrder, one: OtherItems) -> Finding:
         + ("." if one.others else ", and they train on the same batches, as one of them does."),
         fix="Divide shards: nodesplitter=wds.split_by_node, or resampled=True.",
         workaround="Where accelerate's prepare is given it later, that divides.",
+        evidence=_evidence(facts, one),
+    )
+
+
+def _undivided(facts: RankOrder, one: OtherItems) -> Finding:
+    ranks = counted(facts.ranks, "rank")
+    is_sure = bool(facts.undivided) and not is_evaluation(facts.name)
+    why = (
+        "Its stream asks for no rank. Where nothing divides its batches later, all ranks train on "
+    )
+    if is_sure:
+        why = f"Its stream asks for no rank, and nothing in {shown(facts.undivided)} divides its "
+        why += "batches: all ranks train on "
+    return world_order.found(
+        f"gives each of {ranks} all of its {counted(one.of, 'sample')}, in the same order",
+        at=facts.defined.at(facts.name),
+        about=one.cause,
+        severity=Severity.ERROR if is_sure else Severity.NOTE,
+        why=f"{why}the same ones at the same time, as one of them would alone.",
+        fix="Have __iter__ give every n-th sample, by torch.distributed.get_rank() and "
+        "get_world_size(), and what is left of that by get_worker_info() among workers.",
+        workaround="accelerate's prepare divides it, and datasets' split_dataset_by_node.",
         evidence=_evidence(facts, one),
     )
 

@@ -115,6 +115,10 @@ class WholePass:
     archives: ArchivesRead | None = None
     """What its data set reads of archives by its own code."""
 
+    always_first: int = 0
+    """Items after which `with_epoch` ends each epoch, where that is the same beginning of a stream
+    that has more; 0: it is not, as far as is known."""
+
     error: str = ""
     """What was raised, with the exception's type; what was said of a process that ended."""
 

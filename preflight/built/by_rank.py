@@ -13,6 +13,7 @@ import os
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from preflight.built.making.job_code import NamedObject, named
@@ -27,6 +28,7 @@ from preflight.built.ranks_to_make import (
     world_of,
 )
 from preflight.built.rounds import OfOneProcess, Rounds
+from preflight.built.undivided import trains_undivided
 from preflight.kinds.asked import Asked
 from preflight.objects.facts import Definition
 from preflight.ranks.hash_seeds import HASH_SEED
@@ -41,8 +43,10 @@ from preflight.ranks.made.rank_differences import (
 )
 from preflight.ranks.made.together import may_lack, may_leave, nobodys
 from preflight.users_code.facts import Unbuilt
+from preflight.users_code.frames import own_sources
 from preflight.users_code.fresh import anew
 from preflight.users_code.fresh.orders import Ask, Tell
+from preflight.users_code.importing import import_torch
 from preflight.values.exit_status import ending
 from preflight.values.wire import from_wire, to_wire
 
@@ -91,7 +95,8 @@ class ByRank:
             "home": self._folder,
             "copies": CAN_COPY,
         }
-        if CAN_COPY:
+        # Where code of the job was run before, as for another word, it may have kept its rank.
+        if CAN_COPY and not own_sources(self._asked.options["root"]):
             self._process = anew.copy(functools.partial(conduct, told))
         else:
             self._process = anew.fresh(conduct, told, folder=self._folder)
@@ -116,7 +121,11 @@ class ByRank:
             process.go(asked)
             said = self._heard(process)
         for one in said.get("facts", ()):
-            yield from_wire(_KINDS[one["kind"]], one["facts"])
+            facts = from_wire(_KINDS[one["kind"]], one["facts"])
+            if isinstance(facts, RankOrder) and any(f.cause == "undivided" for f in facts.found):
+                root = self._asked.options["root"]
+                facts = replace(facts, undivided=trains_undivided(own_sources(root), root))
+            yield facts
         if "lost" in said:
             batches, order = (one in wants for one in WANTED)
             yield RankLost(error=said["lost"], batches=batches, order=order)
@@ -142,7 +151,9 @@ class ByRank:
 
 
 def conduct(told: Mapping[str, Any], ask: Ask, tell: Tell) -> None:
-    """Start others as fresh as this one, when that is ordered, and compare what they tell."""
+    """Start others as fresh as this one, or copies of it, when ordered; compare what they tell."""
+    if told["copies"]:
+        import_torch()
     its, copies = named(told["wire"], told["options"]), told["copies"]
     order = ask()
     batches, in_order = (one in order["wants"] for one in WANTED)

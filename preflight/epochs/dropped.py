@@ -1,7 +1,8 @@
 """Runs in a process of its own: finds the samples of a batch that the job's collate function drops.
 
 A batch is made again without one of its samples: where that is the same batch, the sample is in no
-part of it, whatever the batch is made of.
+part of it, whatever the batch is made of. So it is where another sample stands in place of it: what
+drops by place, as `batch[:-1]` does, drops another one in place of one that is left out.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import functools
+import operator
 import sys
 import time
 import types
@@ -24,6 +26,9 @@ from preflight.users_code.frames import is_users
 # Samples that are looked at, from all over an epoch, and at a time. Of a larger batch, small parts
 # are made as batches of their own: that takes the square of their number.
 _MOST, _AT_ONCE, _PART = 512, 64, 16
+
+# Begins of random numbers with which a place is dropped: what drops by chance drops other ones.
+_WAYS = 3
 
 _Batch = list[Any]
 
@@ -58,6 +63,8 @@ class WatchedCollate:
         self.looked_at = 0
         self._collate, self._until = collate, time.monotonic() + seconds
         self._number, self._example, self._came, self._size = 0, "", 0, 0
+        self._by_place: bool | None = None
+        """Whether it drops what stands at some places; None: nobody has looked as yet."""
 
     def __call__(self, samples: Any) -> Any:
         """Make a batch, as it does; of a stream, the last one may be smaller on purpose."""
@@ -78,11 +85,23 @@ class WatchedCollate:
         lacking = _dropped(self._collate, samples, self._until)
         if lacking is None or time.monotonic() > self._until:
             return False
+        lacking = sorted({*lacking, *self._at_places(samples)})
         if len(lacking) < len(samples) > 1:  # else it is not made of what others are
             self.looked_at += len(samples)
             self._number += len(lacking)
             self._example = self._example or next((names[place] for place in lacking), "")
         return True
+
+    def _at_places(self, samples: _Batch) -> list[int]:
+        """Give those that are dropped for their places, where a few in the first batch are."""
+        number, half = len(samples), len(samples) // 2
+        if self._by_place is None:
+            few = {0, 1, half, half + 1, number - 2, number - 1} & {*range(number)}
+            few_dropped = _by_place(self._collate, samples, sorted(few), self._until)
+            self._by_place = bool(few_dropped)
+        if not self._by_place:
+            return []
+        return _by_place(self._collate, samples, [*range(number)], self._until)
 
     def dropped(self, root: str) -> Dropped | None:
         """Say how many of those that were looked at are dropped; None: none."""
@@ -151,7 +170,31 @@ def _lacking(
     return found
 
 
-def _made(collate: Any, samples: _Batch) -> int:
+def _by_place(collate: Any, samples: _Batch, places: Sequence[int], until: float) -> list[int]:
+    """Give the places at which another sample may stand, and the batch is the same.
+
+    That other one is told apart from it: where each stands in place of the other, it makes another
+    batch once.
+    """
+    whole = [_made(collate, samples, way) for way in range(_WAYS)]
+
+    def is_other(source: int, place: int) -> bool:
+        put = [*samples[:place], copy.deepcopy(samples[source]), *samples[place + 1 :]]
+        try:
+            made = (_made(collate, put, way) for way in range(_WAYS))
+            return time.monotonic() > until or any(map(operator.ne, made, whole))
+        except Exception:  # noqa: BLE001  the user's code, which may need them to differ
+            return True
+
+    kept = [one for one in places if is_other((one + 1) % len(samples), one)]
+    return [
+        one
+        for one in places
+        if one not in kept and any(is_other(one, k) and not is_other(k, one) for k in kept[:_WAYS])
+    ]
+
+
+def _made(collate: Any, samples: _Batch, way: int = 0) -> int:
     """Give a number for a batch; samples that it works on in place stay as they are."""
-    seed(0)
+    seed(way)
     return digest(collate(copy.deepcopy(samples)))

@@ -21,6 +21,10 @@ class SameOrder(NamedTuple):
     is_unheard: bool = False
     """Whether workers that outlive an epoch do not hear of that."""
 
+    of_samples: bool = False
+    """Whether it is no order but each sample that is drawn by the epoch, and `sampler` the class of
+    the data set."""
+
 
 class Changing(NamedTuple):
     """A data set whose samples are others each time that they are asked for, and not by chance."""

@@ -157,11 +157,14 @@ class Watched:
             if isinstance(one, GeneratorType) and one.gi_frame is not None:
                 given.update(map(id, one.gi_frame.f_locals.values()))
 
+    def ends_early(self) -> bool:
+        """Whether it has ended, and what it reads from has not."""
+        is_known = self._is_over and self._is_known
+        return is_known and not all(map(_is_spent, self._iterators))
+
     def left_behind(self) -> LeftBehind | None:
         """Say what is left; None: nothing, or it was not read to its end."""
-        if not (self._is_over and self._is_known and self._iterators) or not all(
-            map(_is_spent, self._iterators)
-        ):
+        if not (self._is_over and self._is_known and self._iterators) or self.ends_early():
             return None
         for one in self._buffers.values():
             number = one.left(self._came)
@@ -205,12 +208,17 @@ def _note(things: Iterable[object], found: list[Any], depth: int) -> None:
             or any(one is other for other in found)
         ):
             continue
-        if isinstance(one, (FrameType, tuple)):  # as generators, before Python 3.11, and zip have
+        if isinstance(one, (FrameType, tuple)) or _is_short(one):  # as zip and generators have
             _note(gc.get_referents(one), found, depth + 1)
         elif hasattr(type(one), "__next__"):
             found.append(one)
             own = own_attributes(one).values()
             _note([*gc.get_referents(one), *own], found, depth + 1)
+
+
+def _is_short(thing: object) -> bool:
+    """Whether it is a list that may hold the streams that are mixed."""
+    return type(thing) is list and len(thing) <= _MOST_ITERATORS
 
 
 def _has_length(iterator: object) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import itertools
 import pickle
 from collections.abc import Iterator, Sequence
@@ -198,5 +199,20 @@ def _bytes_of(thing: Any) -> Iterator[bytes]:
     elif hasattr(thing, "tobytes") and hasattr(thing, "size"):  # a picture of Pillow's
         data = thing.tobytes()
         yield repr(thing.size).encode() + data[:: 1 + len(data) // _MOST_BYTES]
-    else:
+    elif thing is None or isinstance(thing, (str, bytes, int, float)):
         yield pickle.dumps(thing)
+    else:
+        pickled = io.BytesIO()
+        _Pickler(pickled).dump(thing)
+        yield pickled.getvalue()
+
+
+class _Pickler(pickle.Pickler):
+    """Pickles a thing of the job's own, and of tensors that it holds their numbers.
+
+    As torch pickles these, they have the address in it at which they lie.
+    """
+
+    def persistent_id(self, thing: Any) -> int | None:
+        """Give what stands for it; None: itself does."""
+        return digest(thing) if isinstance(thing, classes("torch", "Tensor")) else None

@@ -5,9 +5,12 @@ By names alone, and by the lists that lie in its folder and above it; nothing is
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import pathlib
 import re
+import sqlite3
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
@@ -29,10 +32,11 @@ _OF_SHARD = re.compile(
 _SHARD = re.compile(r"(.+?)\.(tar|tgz|tar\.\w+)", re.IGNORECASE)
 
 # Lists that trainers read, or tables that data sets are made of.
-_LISTS = (".jsonl", ".json", ".csv", ".tsv", ".txt", ".lst", ".list")
+_DATABASES = (".db", ".sqlite", ".sqlite3")
+_LISTS = (".jsonl", ".json", ".csv", ".tsv", ".txt", ".lst", ".list", ".yaml", ".yml", *_DATABASES)
 
-# Bytes of a list beyond which it is not read, and how many lists of one folder are.
-_LARGEST, _MOST = 32 << 20, 20
+# Bytes of a list beyond which it is not read, how many of one folder are, and rows of a table.
+_LARGEST, _MOST, _ROWS = 32 << 20, 20, 1_000_000
 
 
 def belonging(moved: Mapping[str, str]) -> dict[str, list[str]]:
@@ -95,7 +99,7 @@ def _by_stem(names: Collection[str]) -> dict[str, list[str]]:
 
 
 def naming(moved: Sequence[str], root: str) -> dict[str, list[str]]:
-    """Say for each of these files which small lists name it, each with its line."""
+    """Say for each of these files which small lists name it, each with its line or table."""
     by_folder: dict[str, set[str]] = defaultdict(set)
     for path in moved:
         for folder in _upward(os.path.dirname(path), root):
@@ -150,14 +154,18 @@ def _is_small(path: str) -> bool:
         return False
 
 
-def _entries(path: str) -> Iterator[tuple[int, str]]:
-    """Give every text of a list that may be a path, with its line."""
+def _entries(path: str) -> Iterator[tuple[int | str, str]]:
+    """Give every text of a list that may be a path, with its line, or with its table."""
+    suffix = os.path.splitext(path)[1].lower()
+    if suffix in _DATABASES:
+        with contextlib.suppress(sqlite3.Error):  # it may be anything, by such a name
+            yield from _rows(path)
+        return
     try:
         with open(path, encoding="utf-8", errors="surrogateescape") as file:
             whole = file.read(_LARGEST)
     except OSError:
         return
-    suffix = os.path.splitext(path)[1].lower()
     lines = whole.splitlines()
     if suffix == ".json":
         yield from ((_line_of(text, whole), text) for text in _texts(_parsed(whole)))
@@ -169,7 +177,35 @@ def _entries(path: str) -> Iterator[tuple[int, str]]:
             parts = re.split(r'["]?[,\t;]["]?', line.strip().strip('"'))
             yield from ((number, text) for text in parts)
         else:
-            yield number, line.strip()
+            yield from (
+                (number, text) for text in _parts(line.strip().removeprefix("- ").strip("'\""))
+            )
+
+
+def _parts(line: str) -> Iterator[str]:
+    """Give a line, and what stands in it before or behind a label: `cat.jpg 3`."""
+    yield line
+    if "\t" in line:
+        yield from line.split("\t")
+    elif " " in line:
+        yield from (*line.rsplit(None, 1), *line.split(None, 1))
+
+
+def _rows(path: str) -> Iterator[tuple[str, str]]:
+    """Give the texts of a database, which is not written to, nor locked.
+
+    Raises:
+        sqlite3.Error: it is none, or damaged.
+    """
+    place = f"{pathlib.Path(path).absolute().as_uri()}?mode=ro&immutable=1"
+    with contextlib.closing(sqlite3.connect(place, uri=True)) as base:
+        base.execute("PRAGMA trusted_schema = OFF")
+        tables = base.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
+        for (table,) in tables:
+            quoted = str(table).replace('"', '""')
+            every = f'SELECT * FROM "{quoted}" LIMIT {_ROWS}'  # noqa: S608  quoted, and only read
+            for row in base.execute(every):
+                yield from ((str(table), one) for one in row if isinstance(one, str))
 
 
 def _line_of(text: str, whole: str) -> int:

@@ -147,6 +147,23 @@ def resampled(id_: int, of_: int) -> Any:
     return (tensor(random.randrange(NUMBER)) for _ in range(NUMBER))
 
 
+def made_alike(_id: int, of_: int) -> Any:
+    """Make samples by the same random numbers in each worker, as many as its part has."""
+    rng = random.Random(5)
+    return (torch.tensor([rng.random()]) for _ in range(NUMBER // of_))
+
+
+def mixed(id_: int, of_: int) -> Any:
+    """Mix two streams until the first of them ends, which is elsewhere in each worker."""
+    large, small = range(30), range(30, NUMBER)
+    first = [*large, *small] if of_ == 1 else (large, small)[id_]
+    sources = [map(tensor, first), map(tensor, range(NUMBER + id_, 2 * NUMBER, of_))]
+    for source in itertools.cycle(sources):
+        if (one := next(source, None)) is None:
+            return
+        yield one
+
+
 def a_half_by_chance(id_: int, of_: int) -> Any:
     chosen = random.sample(range(1_000), 40)
     return map(tensor, chosen[id_::of_])
@@ -162,6 +179,13 @@ def web(*stages: Any, **given: Any) -> Any:
         wds.to_tuple("__key__", "cls"),
     )
     return wds.WebLoader(pipeline, **{"batch_size": 4, "num_workers": 2, **given})
+
+
+def cut(items: int, *stages: Any) -> Any:
+    """End the epoch of each worker behind so many samples."""
+    parts = (wds.SimpleShardList(SHARDS), wds.split_by_worker, wds.tarfile_to_samples())
+    pipeline = wds.DataPipeline(*parts, *stages, wds.to_tuple("__key__", "cls"))
+    return wds.WebLoader(pipeline.with_epoch(items), batch_size=4, num_workers=2)
 
 
 def packed(samples: list[Any]) -> Any:
@@ -223,6 +247,7 @@ def repeated() -> dict[str, Any]:
         ),
         "many": of(whole(int, 30_000), batch_size=500),
         "web": web(),
+        "made_alike": of(made_alike),
         "web_one_by_one": web(batch_size=None),
         "web_rebatched": web(batch_size=None).shuffle(100).batched(4),
     }
@@ -235,6 +260,8 @@ def uneven() -> dict[str, Any]:
         "overlapping": of(overlapping),
         "without_the_rest": of(without_the_rest, num_workers=4),
         "without_threes": of(divided(tensor), collate_fn=without_threes),
+        "always_first": cut(4),
+        "always_first_of_batches": web(wds.split_by_worker).with_epoch(3),
         "of_other_parts": of(of_other_parts),
         "of_other_parts_one_by_one": of(of_other_parts, batch_size=None),
     }
@@ -262,6 +289,10 @@ def even() -> dict[str, Any]:
         "each_twice": of(divided(lambda number: tensor(number // 2))),
         "shuffled_alike": of(shuffled_alike_and_divided),
         "resampled": of(resampled),
+        "mixed": of(mixed),
+        "all_in_an_epoch": cut(20),
+        "shuffled_in_an_epoch": cut(4, wds.shuffle(10)),
+        "val": cut(4),
         "words_by_chance": of(whole(by_chance)),
         "classes_in_turn": of(whole(in_turn)),
         "a_half_by_chance": of(a_half_by_chance),

@@ -30,6 +30,7 @@ REPEATED: Mapping[str, str] = {
         ],
         "80 samples in place of 40",
     ),
+    "made_alike": "40 samples in place of 20",
     "three_workers": "120 samples in place of 40",
     "chained": "120 samples in place of 60",
     "packed": "20 batches in place of 10",
@@ -44,6 +45,8 @@ REPEATED: Mapping[str, str] = {
 
 UNEVEN: Mapping[str, tuple[str, str]] = {
     "shuffled_and_divided": ("warning", " more than once among its 2 workers, and leaves out "),
+    "always_first": ("warning", "gives the same 8 samples in each epoch, of a stream that has"),
+    "always_first_of_batches": ("warning", "gives the same 12 samples in each epoch, of a"),
     "overlapping": ("warning", "gives 2 samples more than once among its 2 workers, of 40 that"),
     "without_the_rest": ("note", "leaves out 3 of 43 samples, which none of its 4 workers gives"),
     "without_threes": ("warning", "leaves out 4 of 40 samples, which are in no part of the batch"),

@@ -51,6 +51,15 @@ class UsedUp:
     def __iter__(self): return self.given
 
 
+class Words:
+    def __iter__(self): return iter(["a", "b"])
+
+
+def several():
+    words = {"loaders": Words(), "parameters": generator()}
+    return {"train": EachEpoch(), "train_loader": EachEpoch(), "of_words": Words(), "more": words}
+
+
 def get_batch(split="train"): return batch()
 def get_split_batch(split): return batch()
 def load_data(): return torch.zeros(400, 3), torch.zeros(400)
@@ -174,6 +183,16 @@ def test_damage_is_found_as_in_a_loader(folder: Path, name: str, check: str, wor
     (finding,) = report.findings
     assert finding.check == check
     assert words in finding.message
+
+
+def test_of_several_things_those_that_are_called_loaders_are_drawn_from(folder: Path) -> None:
+    """And not what else gives something in a loop: words, parameters."""
+    words = ["train:several", "train:several['train_loader']"]
+    report = preflight.run(*words, folder=str(folder), select=["loader-end", "loader-stuck"])
+
+    assert report.verdict == "go"
+    texts = [one.text for one in report.targets[:2]]
+    assert [one.count("24 samples in 6 batches, past the end") for one in texts] == [1, 1]
 
 
 @pytest.mark.parametrize(

@@ -153,3 +153,24 @@ def test_streams_that_every_rank_reads_as_a_whole(
     assert one.severity is severity
     assert one.message.startswith("gives each of 4 ranks all of its 32 samples, in ")
     assert "split_by_node" in (one.fix or "")
+
+
+@pytest.mark.parametrize(
+    ("name", "undivided", "severity"),
+    [
+        ("train:make", "train.py", Severity.ERROR),
+        ("train:make", "", Severity.NOTE),  # prepare may be given it in another file
+        ("train:make_val", "train.py", Severity.NOTE),
+    ],
+)
+def test_a_stream_that_all_ranks_have_as_a_whole(
+    name: str, undivided: str, severity: Severity
+) -> None:
+    found = (OtherItems("undivided", 0, 48),)
+    (one,) = ask("world-order", RankOrder(name=name, found=found, ranks=4, undivided=undivided))
+
+    assert one.severity is severity
+    assert one.message == "gives each of 4 ranks all of its 48 samples, in the same order"
+    assert ("nothing in train.py divides its batches" in (one.why or "")) == (
+        severity is Severity.ERROR
+    )

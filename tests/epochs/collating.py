@@ -71,6 +71,14 @@ class Padding:
         return pad_sequence([one.pop("ids") for one in batch if len(one["ids"]) < self.most])
 
 
+def without_the_last(batch):
+    return pad_sequence([one["ids"][:3] for one in batch[:-1]])
+
+
+def every_other(batch):
+    return {"image": torch.stack([one for one, _ in batch[::2]])}
+
+
 def noisy(batch):
     x, boxes = without_boxes(batch)
     return x + torch.randn_like(x), boxes
@@ -97,6 +105,8 @@ def dropping():
         "packed": texts(functools.partial(packed)),
         "padding": texts(Padding(50), shuffle=True),
         "noisy": pictures(noisy),
+        "without_the_last": texts(without_the_last),
+        "every_other": pictures(every_other),
     }
 
 
@@ -138,6 +148,20 @@ def only_full(batch):
     return torch.stack([one for one, _ in batch])
 
 
+def even_number(batch):
+    return torch.stack([one for one, _ in batch[: len(batch) // 4 * 4]])
+
+
+def alike(batch):
+    return torch.tensor([one["ids"].ndim for one in batch])
+
+
+def mixed_in_pairs(batch):
+    half = len(batch) // 2
+    x = torch.stack([one for one, _ in batch])
+    return x[:half] + x[half:] / 100
+
+
 class Counting:
     calls = 0
 
@@ -154,6 +178,9 @@ def by_forty(batch):
 def keeping():
     return {
         "by_forty": many(by_forty),
+        "even_number": pictures(even_number),
+        "alike": texts(alike),
+        "mixed_in_pairs": pictures(mixed_in_pairs, shuffle=True),
         "boxes_of_all": pictures(boxes_of_all),
         "as_tuples": pictures(as_tuples),
         "cut_and_padded": texts(cut_and_padded),

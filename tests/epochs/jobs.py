@@ -353,9 +353,50 @@ def told(epoch: Any, **given: Any) -> Any:
     return of(ToldStream(epoch), num_workers=2, **given)
 
 
+class ByEpoch(Rows):
+    """Draws for each sample by the epoch that it is told."""
+
+    def __init__(self, epoch: Any) -> None:
+        self.epoch = epoch
+
+    def __getitem__(self, index: int) -> Any:
+        drawn = random.Random(f"{int(self.epoch)} {index}").random()
+        return super().__getitem__(index), drawn
+
+
+class ToldByMethod(ByEpoch):
+    def set_epoch(self, epoch: int) -> None:
+        self.epoch = self.epoch.fill_(epoch) if torch.is_tensor(self.epoch) else epoch
+
+
+class IgnoresEpoch(ToldByMethod):
+    """Has an epoch, and makes nothing of it."""
+
+    def __getitem__(self, index: int) -> Any:
+        return Rows.__getitem__(self, index), torch.rand(())
+
+
+class Telling(DataLoader):
+    """Tells its data set the epoch when one begins."""
+
+    begun = 0
+
+    def __iter__(self) -> Any:
+        self.dataset.set_epoch(self.begun)
+        self.begun += 1
+        return super().__iter__()
+
+
+def kept(dataset: Any, kind: Any = DataLoader) -> Any:
+    return kind(dataset, batch_size=4, num_workers=2, persistent_workers=True)
+
+
 def same_order() -> dict[str, Any]:
     return {
         "unheard": told(0, persistent_workers=True),
+        "unheard_by_samples": kept(ToldByMethod(0)),
+        "unheard_without_a_method": kept(ByEpoch(0)),
+        "unheard_by_a_loader": kept(ToldByMethod(0), Telling),
         "of_torch": of(Rows(), sampler=OfTorch()),
         "of_python": of(Rows(), sampler=OfPython(), num_workers=2),
         "batched": DataLoader(Rows(), batch_sampler=BatchSampler(OfTorch(), 4, drop_last=True)),
@@ -372,6 +413,9 @@ def other_order() -> dict[str, Any]:
         "told": of(Rows(), sampler=Told()),
         "told_stream": told(0),
         "heard": told(torch.tensor(0).share_memory_(), persistent_workers=True),
+        "heard_by_samples": kept(ToldByMethod(torch.tensor(0).share_memory_())),
+        "told_samples": of(ToldByMethod(0), num_workers=2),
+        "kept_epoch": kept(IgnoresEpoch(0)),
         "validation": told(0, persistent_workers=True),
         "distributed": of(Rows(), sampler=DistributedSampler(Rows(), 2, 0)),
         "by_length": of(Rows(), sampler=ByLength()),

@@ -70,9 +70,16 @@ def test_an_order_that_is_shuffled_alike_in_each_epoch_is_told(
     assert finding.message.startswith("all epochs have the same order: jobs.")
 
 
-def test_workers_that_do_not_hear_of_the_epoch_are_named(bad: dict[str, list[Finding]]) -> None:
-    (finding,) = bad["unheard"]
+UNHEARD = ("unheard_by_samples", "unheard_without_a_method", "unheard_by_a_loader")
 
+
+@pytest.mark.parametrize("name", ["unheard", *UNHEARD])
+def test_workers_that_do_not_hear_of_the_epoch_are_named(
+    name: str, bad: dict[str, list[Finding]]
+) -> None:
+    (finding,) = bad[name]
+
+    assert finding.message.startswith("all epochs have the same samples: ") == (name in UNHEARD)
     assert "persistent_workers=True keeps that" in (finding.why or "")
     assert "share_memory_" in (finding.fix or "")
 
@@ -102,7 +109,7 @@ def test_a_part_that_is_shorter_in_one_batch_is_told(
 
 
 def test_nothing_else_is_told_of_them(bad: dict[str, list[Finding]]) -> None:
-    assert len(bad) == len(LEFT) + 17
+    assert len(bad) == len(LEFT) + 17 + len(UNHEARD)
 
 
 def test_neighbours_that_are_sound_are_left_alone(copies: None, tmp_path: Path) -> None:

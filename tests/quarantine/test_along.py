@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import sqlite3
 from pathlib import Path
 
 from preflight.quarantine.along import belonging, naming, ranges
@@ -83,6 +85,24 @@ def test_lists_of_every_usual_form_are_read(tmp_path: Path) -> None:
         "table.csv:2",
         "train.txt:2",
     ]
+
+
+def test_lists_with_labels_and_databases_are_read(tmp_path: Path) -> None:
+    """As of ImageNet, of MXNet, of YAML; what is no database by its name is left."""
+    put(tmp_path, "img/a b.jpg", "img/c.jpg")
+    put(tmp_path, "train.txt", content=b"img/c.jpg 3\nimg/a b.jpg 4\n")
+    put(tmp_path, "val.lst", content=b"0\t4\timg/a b.jpg\n")
+    put(tmp_path, "list.yaml", content=b'images:\n  - img/c.jpg\n  - "img/a b.jpg"\n')
+    put(tmp_path, "odd.db", content=b"img/a b.jpg")
+    with contextlib.closing(sqlite3.connect(tmp_path / "index.sqlite")) as base, base:
+        base.execute('CREATE TABLE "all of it" (label INTEGER, path TEXT)')
+        rows = [(3, "img/c.jpg"), (4, "img/a b.jpg")]
+        base.executemany('INSERT INTO "all of it" VALUES (?, ?)', rows)
+    before = sorted(one.name for one in tmp_path.iterdir())
+
+    lists = ["index.sqlite:all of it", "list.yaml:3", "train.txt:2", "val.lst:1"]
+    assert named(tmp_path, "img/a b.jpg") == lists
+    assert sorted(one.name for one in tmp_path.iterdir()) == before
 
 
 def test_a_list_of_others_and_captions_name_nothing(tmp_path: Path) -> None:

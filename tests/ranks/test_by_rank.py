@@ -598,3 +598,45 @@ def test_of_many_ranks_those_are_made_that_lie_far_apart() -> None:
     assert len({*plan_of(9, batches=True, order=True)}) == 3 + 2 + 5
     assert [one.rank for one in plan_of(2, batches=True, order=False)] == [0, 1]
     assert [one.rank for one in plan_of(4, batches=False, order=True) if not one.cause] == [0, 3]
+
+
+KEEPS_ITS_RANK = """
+import os
+
+
+class State:
+    shared = {}
+
+    def __init__(self):
+        own = (int(os.environ.get("RANK", 0)), int(os.environ.get("WORLD_SIZE", 1)))
+        self.rank, self.world = self.shared.setdefault("own", own)
+"""
+USES_IT = """
+from torch.utils.data import DataLoader, DistributedSampler
+
+from state import State
+
+NAMES = [f"{number}.png" for number in range(40)]
+
+
+def make(size=4):
+    own = State()
+    part = NAMES[own.rank :: own.world]
+    return DataLoader(part, size, sampler=DistributedSampler(part, own.world, own.rank))
+
+
+def make_more():
+    return make(5)
+"""
+
+
+def test_what_a_process_keeps_of_its_rank_is_that_of_each_also_behind_another_word(
+    tmp_path: Path, copies: None
+) -> None:
+    (tmp_path / "state.py").write_text(KEEPS_ITS_RANK, encoding="utf-8")
+    (tmp_path / "train.py").write_text(USES_IT, encoding="utf-8")
+    report = preflight.run(
+        *("train:make", "train:make_more"), folder=str(tmp_path), select=["world"], world_size=2
+    )
+
+    assert {one.at.name for one in report.findings} == {"train:make", "train:make_more"}

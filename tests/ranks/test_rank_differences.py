@@ -252,3 +252,22 @@ def test_of_samples_without_names_it_is_said_which_were_compared(
 
     assert (facts.found, bool(facts.reason)) == ((), bool(reason))
     assert facts.reason.startswith(reason)
+
+
+def streamed(*keys: int, **more: Any) -> dict[str, Any]:
+    return told(*keys, by="whole", is_stream=True, **more)
+
+
+def test_a_stream_that_ranks_have_as_a_whole_in_one_order_is_told() -> None:
+    """Whatever random numbers begin with; not where each has an order of its own, or a part."""
+    same, again = streamed(1, 2, 3, 4), streamed(4, 3, 2, 1)
+    (found,) = order(same, same, random=same).found
+
+    assert (found.cause, found.others, found.of) == ("undivided", 0, 4)
+    assert order(same, again, random=same).found == ()
+    assert order(same, same, random=again).found == ()
+    assert order(streamed(1, 2), streamed(3, 4), random=streamed(1, 2)).found == ()
+    assert (
+        order(streamed(7, 7, 7, 7), streamed(7, 7, 7, 7), random=streamed(7, 7, 7, 7)).found == ()
+    )
+    assert order(told(1, 2), told(1, 2), random=told(1, 2)).found == ()

@@ -71,7 +71,8 @@ def compare(loader: Any, given: Noted, alone: Noted, seconds: float) -> Among | 
     drops = vars(real).get("drop_last") is True
     name = _alike(given)
     if name is not None:
-        return _repeated(given, alone, name, drops=drops)
+        same = _same_parts(given, alone, name)
+        return _repeated(given, alone, name, drops=drops) or same
     found = _uneven(given, alone, drops=drops)
     if found is None and given.workers > 1:
         # Each item is made another by chance, and none has a part that says which it is.
@@ -110,6 +111,17 @@ def _repeated(given: Noted, alone: Noted, name: str, *, drops: bool) -> Among | 
         each -= each % given.batch_size
     is_so = 0 < each * given.workers == number
     return Among(given=number, alone=each, unit=unit, is_repeated=True) if is_so else None
+
+
+def _same_parts(given: Noted, alone: Noted, name: str) -> Among | None:
+    """Say that each worker gave as many as a part has, and all the same ones."""
+    number, there = given.counts(name), alone.counts(name)
+    lacking = len(there.keys() - number.keys())
+    is_part = given.is_whole and alone.is_whole and number.keys() < there.keys()
+    if not is_part:
+        return None
+    total, unit = number.total(), sample_numbers.unit(name)
+    return Among(total, total // given.workers, unit, is_repeated=True, lacking=lacking)
 
 
 def _alike(given: Noted) -> str | None:
@@ -154,6 +166,11 @@ def _chance(counts: Counter[int], *, in_order: bool) -> float:
     if not in_order:
         bits += math.lgamma(total + 1) - sum(math.lgamma(one + 1) for one in counts.values())
     return math.exp(min(bits, 0.0))
+
+
+def are_all_alike(given: Noted) -> bool:
+    """Whether workers gave the same by each part of a batch."""
+    return all(one == first for first, *rest in given.parts.values() for one in rest)
 
 
 def of_shards(dataset: object, given: Noted) -> Among | None:

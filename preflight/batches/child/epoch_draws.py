@@ -21,6 +21,7 @@ from preflight.batches.child.stream_runs import (
     made_otherwise,
     parts_of_sample,
 )
+from preflight.batches.child.unheard import LATE
 from preflight.epochs.facts import SameOrder
 from preflight.loaders.workers.starting import parts_of
 from preflight.loaders.wrappers import real_loader
@@ -33,9 +34,6 @@ from preflight.values.wire import to_wire
 
 # Seconds that there are for this at least: short epochs are over sooner than workers have started.
 _LEAST = 3.0
-
-_LATE = 7
-"""An epoch that no job begins with."""
 
 TOLD = "its data set is a stream that is told which epoch it is"
 UNKNOWN = "its data set is a stream, and nobody can tell which of its samples are the same"
@@ -121,7 +119,7 @@ def _told_order(
 
 def _is_unheard(loader: Any, dataset: Any, one: Noted, until: float) -> bool:
     """Whether workers that outlive an epoch go on as before when the data set is told another."""
-    dataset.set_epoch(_LATE)
+    dataset.set_epoch(LATE)
     noted = Noted(one.workers, one.batch_size)
     for batch in loader:
         noted.take(batch)

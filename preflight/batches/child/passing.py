@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -10,15 +11,17 @@ from preflight.batches.child import repeated_draws
 from preflight.batches.child.about_loader import about_loader
 from preflight.batches.child.between_workers import (
     Noted,
+    are_all_alike,
     compare,
     of_shards,
     repeated_so_far,
 )
 from preflight.batches.child.drawing import Drawable, raised, structure_or_type
+from preflight.batches.child.epoch_cut import always_first
 from preflight.batches.child.epoch_draws import of_stream
-from preflight.batches.child.without_workers import is_own_stream, run_alone
+from preflight.batches.child.without_workers import Alone, is_own_stream, run_alone
 from preflight.batches.facts import Form
-from preflight.batches.pass_facts import Epoch
+from preflight.batches.pass_facts import Among, Epoch
 from preflight.batches.structure import form_of, rows_agree
 from preflight.epochs import sample_numbers
 from preflight.epochs.archives_read import archives_read, by_index, noting
@@ -179,11 +182,28 @@ def _of_stream(
     among = of_shards(own_attributes(real_loader(loader)).get("dataset"), given)
     if noted is not None:
         among = compare(loader, given, noted, until - time.monotonic()) or among
+        if alone is not None and among is not None and not _is_sure(among, given, alone):
+            among = None
     tell(more={"among": to_wire(among)})
+    if again is not None and not about["resampled"]:
+        tell(more={"always_first": _always_first(loader, (given, again), until)})
     if again is not None and not (judges and noted is None):
         left = until - time.monotonic()
         how = {"is_divided": among is None}
         tell(drawn=of_stream(loader, (given, again), noted, (left, root), **how))
+
+
+def _always_first(loader: Any, epochs: tuple[Noted, Noted], until: float) -> int:
+    with contextlib.suppress(Exception):  # the user's code, which is not asked for this by the job
+        return always_first(loader, epochs, until - time.monotonic())
+    return 0
+
+
+def _is_sure(among: Among, given: Noted, alone: Alone) -> bool:
+    """Whether it is no wonder of a stream that ends early, without workers and in each of them."""
+    if alone.is_bounded:  # each has as much as there is without workers
+        return are_all_alike(given)
+    return not alone.ends_early or among.is_repeated or bool(among.again)
 
 
 def _lacking(loader: Any, first: Epoch, about: Mapping[str, Any], root: str) -> dict[str, Any]:

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from preflight.batches.child.unheard import unheard_epochs
 from preflight.epochs.changing import changing
 from preflight.epochs.facts import Changing
 from preflight.epochs.order import same_order, tells_its_sampler
@@ -69,6 +70,8 @@ def _of_epochs(
     with contextlib.suppress(Exception):  # the user's code, which no job asks for this way
         is_bare = real_loader(loader) is loader and not tells_its_sampler(type(loader))
         order = same_order(parts, root) if is_bare else None
+    with contextlib.suppress(Exception):  # as above
+        order = unheard_epochs(real_loader(loader), parts, root, seconds, tell) or order
     if not parts.get("num_workers") or parts.get("persistent_workers") is True:
         changes = _changing(parts, root, seconds, tell)
     return {"order": to_wire(order), "changing": to_wire(changes)}

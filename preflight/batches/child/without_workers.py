@@ -7,12 +7,13 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, cast
 
 from preflight.batches.child.between_workers import Noted
+from preflight.batches.child.epoch_cut import is_bounded
 from preflight.epochs.dropped import WatchedCollate, is_of_the_job
 from preflight.epochs.facts import Dropped, LeftBehind
 from preflight.epochs.left_behind import Watched
 from preflight.loaders.workers.starting import configured
 from preflight.loaders.wrappers import as_it_comes, real_loader, with_real
-from preflight.objects.attributes import classes
+from preflight.objects.attributes import classes, own_attributes
 from preflight.users_code.frames import is_users
 
 # An epoch without workers is left that is so many times as long as one with them.
@@ -31,6 +32,12 @@ class Alone(NamedTuple):
 
     dropped: Dropped | None = None
     """What its collate function is given, and does not give."""
+
+    ends_early: bool = False
+    """Whether its stream ends before what it reads from does, as a mix does with its first one."""
+
+    is_bounded: bool = False
+    """Whether `with_epoch` of webdataset ends it, as in each worker, wherever it is."""
 
 
 def run_alone(
@@ -59,9 +66,13 @@ def run_alone(
             if time.monotonic() > until or noted.batches > most:
                 return None
         left = watched.left_behind() if watched is not None else None
+        early = watched is not None and watched.ends_early()
+        # As the mixes of webdataset end with the first of their streams, unless they are told so.
+        early = early or own_attributes(other.dataset).get("longest") is False
     except Exception:  # noqa: BLE001  the user's code, which is not asked for this by the job
         return None
-    return Alone(noted, left, None if collating is None else collating.dropped(root))
+    lost = None if collating is None else collating.dropped(root)
+    return Alone(noted, left, lost, early, is_bounded(other.dataset))
 
 
 def is_own_stream(loader: Any, root: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import itertools
+import re
 import types
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -16,6 +17,11 @@ from preflight.loaders import sent as loaders
 from preflight.loaders.wrappers import BatchSource
 from preflight.objects.copying.refusing import is_module
 from preflight.objects.paths import type_name
+
+# Of a longer list none is a loader.
+_MOST = 100
+
+_LOADER = re.compile("loader|batches", re.IGNORECASE).search
 
 
 def begun(made: object) -> list[Any]:
@@ -42,12 +48,22 @@ def as_loader(made: Any, first: list[Any]) -> object:
     """Take an iterator for a loader, and an object of the job's own that gives one each epoch.
 
     What holds loaders is taken apart elsewhere; a DataLoader's own iterator does not tell enough.
+    Of several things, each that is called a loader is taken for one.
     """
+    if type(made) is dict:
+        return {key: _as_part(one, str(key)) for key, one in made.items()}
+    if type(made) in (list, tuple) and len(made) <= _MOST:
+        return type(made)(_as_part(one, "") for one in made)
     if not _may_give_batches(made) or any(True for _ in holders.parts_of(made)):
         return made
     if isinstance(made, types.GeneratorType):
         return BatchSource(itertools.chain(first, made), what_gives(made), once=True)
     return BatchSource(made, what_gives(made), once=isinstance(made, Iterator))
+
+
+def _as_part(part: Any, key: str) -> object:
+    is_so_called = _LOADER(f"{key} {type_name(type(part))}")
+    return part if not is_so_called or isinstance(part, Iterator) else as_loader(part, [])
 
 
 def what_gives(made: Any) -> str:

@@ -94,7 +94,8 @@ def made(asked: NamedObject, factory: object, stood_in: StoodIn) -> object:
             first = generators.begun(given)
         with blaming("look", asked.options["root"]):
             if pick or built.kind == "model":
-                return _pick(given, pick, built)
+                picked = _pick(given, pick, built)
+                return picked if built.kind == "model" else generators.as_loader(picked, [])
             if given is not factory and _gives_one_batch(asked, given):
                 return generators.calls(given, functools.partial(_call, factory, built))
             return generators.as_loader(given, first)

@@ -85,7 +85,7 @@ class OtherItems(NamedTuple):
     ranks have the same part), `same` (all have), `apart` (none has), `few` (no rank has any),
     `replicas` (a sampler divides among more ranks), `beyond` (so does whatever else); or what ranks
     have without another process: `shared` (all have all), `several` (some have the same); or what
-    is not otherwise: `drawn` (each draws the same shards)."""
+    is not otherwise: `drawn` (each draws the same shards), `undivided` (all have one stream)."""
 
     others: int
     """Items that were not its own before, or that no rank has, or several; 0: the same in another
@@ -125,3 +125,6 @@ class RankOrder:
     """What was otherwise, one after the other."""
 
     found: tuple[OtherItems, ...] = ()
+    undivided: str = ""
+    """The source that trains by ranks, where none of the job's divides batches later; empty: nobody
+    knows."""
