@@ -212,8 +212,8 @@ def _undivided(facts: RankOrder, one: OtherItems) -> Finding:
         about=one.cause,
         severity=Severity.ERROR if is_sure else Severity.NOTE,
         why=f"{why}the same ones at the same time, as one of them would alone.",
-        fix="Have __iter__ give every n-th sample, by torch.distributed.get_rank() and "
-        "get_world_size(), and what is left of that by get_worker_info() among workers.",
+        fix="Have __iter__ give every n-th sample of n ranks, by torch.distributed.get_rank(), and "
+        "divide what is left by torch.utils.data.get_worker_info() among workers.",
         workaround="accelerate's prepare divides it, and datasets' split_dataset_by_node.",
         evidence=_evidence(facts, one),
     )

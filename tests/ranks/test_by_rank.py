@@ -640,3 +640,42 @@ def test_what_a_process_keeps_of_its_rank_is_that_of_each_also_behind_another_wo
     )
 
     assert {one.at.name for one in report.findings} == {"train:make", "train:make_more"}
+
+
+STREAM = """
+import torch
+from torch.nn.parallel import DistributedDataParallel  # it is trained by ranks
+from torch.utils.data import DataLoader, IterableDataset
+
+
+class Whole(IterableDataset):
+    def numbers(self):
+        return range(48)
+
+    def __iter__(self):
+        return ({"__key__": f"{number:03}"} for number in self.numbers())
+
+
+class Divided(Whole):
+    def numbers(self):
+        ranks = torch.distributed.get_world_size()
+        own = range(48)[torch.distributed.get_rank() :: ranks]
+        worker = torch.utils.data.get_worker_info()
+        return own[worker.id :: worker.num_workers] if worker else own
+
+
+def make():
+    return {"whole": DataLoader(Whole(), 4), "divided": DataLoader(Divided(), 4, num_workers=2)}
+"""
+
+
+def test_a_stream_of_ones_own_that_asks_for_no_rank_is_told_and_not_once_it_does_as_is_said(
+    tmp_path: Path, copies: None
+) -> None:
+    (tmp_path / "train.py").write_text(STREAM, encoding="utf-8")
+    report = preflight.run("train:make", folder=str(tmp_path), select=["world"], world_size=2)
+
+    (finding,) = report.findings
+    assert (finding.check, _part(finding.at.name)) == ("world-order", "whole")
+    assert "torch.distributed.get_rank()" in (finding.fix or "")
+    assert "torch.utils.data.get_worker_info()" in (finding.fix or "")
