@@ -77,6 +77,23 @@ def test_ranks_are_watched_cut_short_and_resumed(
     assert said.count("epoch 1: ") == 2
 
 
+def test_what_ranks_go_on_from_by_themselves_is_what_they_come_to(tmp_path: Path) -> None:
+    """Each of them loads it before it trains; the script itself loads nothing."""
+    goes_on = (
+        ("        if args.resume:", "        if os.path.exists(args.output):"),
+        ("torch.load(args.resume)", "torch.load(args.output)"),
+        ('    parser.add_argument("--resume")\n', ""),
+        ("optimizer.load_state_dict(saved[", "optimizer.load_state_dict(saved['state']["),
+    )
+    path, seen = rehearsed(tmp_path, *goes_on, resumes=True)
+    line = line_of(path, "saved['state']")
+    plain, again = run_plainly(path, "--epochs", "1"), run_plainly(path)
+
+    assert (plain.returncode, again.returncode) == (0, 1)
+    assert f'{path.name}", line {line}' in again.stderr
+    assert seen.told == [f"error script-resume {path.name}:{line}"]
+
+
 def test_ranks_that_never_end_are_stopped_together(tmp_path: Path) -> None:
     endless = ("in range(self.first, self.args.epochs):", "in iter(int, 1):")
     _, seen = rehearsed(tmp_path, endless)

@@ -60,7 +60,8 @@ def run_again(
         with _configured(begin, asked):
             running = start(wire, {**options, **more})
             ended = follow(running, heard, asked._replace(wire=wire))
-    has_loaded = any(one.what == "load" for one in heard.met.values())
+    every = (heard, *heard.ranks.values())
+    has_loaded = any(one.what == "load" for each in every for one in each.met.values())
     place = next((one.at for one in reversed(chosen(first))), None)
     resumed = Resumed(name=rehearsal.name, words=added, saved_at=place, steps=heard.steps)
     told = read_lines(os.path.join(scratch, MOMENTS))
