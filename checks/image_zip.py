@@ -30,7 +30,7 @@ from preflight.values.names import counted, first_of, shown
 @check(
     over=ImageZip,
     title="zip of images that is damaged, or whose labels do not fit",
-    many="zips of images are damaged, or have labels that do not fit",
+    many="places in zips of images are damaged, or have labels that do not fit",
     severity=Severity.ERROR,
     more=attrgetter("more_damaged"),
 )
