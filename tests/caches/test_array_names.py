@@ -15,6 +15,9 @@ from safetensors.torch import save
 
 import preflight
 from preflight.finding import Severity
+from preflight.formats.bytes.blocks import HeldBytes
+from preflight.formats.torch.pickle_machine import Machine, MadeObject
+from preflight.formats.torch.pickles import walk
 
 pytestmark = pytest.mark.usefixtures("at_hand")
 
@@ -173,3 +176,18 @@ def test_long_dicts_are_not_compared(tmp_path: Path) -> None:
     files = {f"{number:03}.pt": saved(dict.fromkeys(names, 1)) for number in range(9)}
 
     assert told(tmp_path, {**files, "009.pt": saved(dict.fromkeys(names[1:], 1))}) == []
+
+
+def test_a_dict_without_end_takes_no_memory() -> None:
+    """A hostile pickle gives it one key after another."""
+    keys = (
+        b"X" + len(key).to_bytes(4, "little") + key + b"Ns"
+        for key in map(b"%d".__mod__, range(9_999))
+    )
+    pickle = b"\x80\x02}" + b"".join(keys) + b"."
+    machine = Machine()
+
+    assert walk(HeldBytes(pickle, print), 0, len(pickle), machine=machine).keys == ()
+    (root,) = machine.stack
+    assert isinstance(root, MadeObject)
+    assert len(root.given) == 64

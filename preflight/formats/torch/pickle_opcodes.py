@@ -6,16 +6,14 @@ value is a None, and how many of them an opcode takes and gives stands there.
 
 from __future__ import annotations
 
-import itertools
 import pickletools
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
-from preflight.formats.bytes.part_names import MOST_NAMES
+from preflight.formats.torch import pickle_keys
 from preflight.formats.torch.pickle_machine import (
     LONGEST_TEXT,
     Machine,
-    MadeObject,
     Name,
     Rebuilt,
     Storage,
@@ -179,29 +177,6 @@ def _reduce(machine: Machine, _: bytes) -> None:
     machine.stack.append(made)
 
 
-def _root_dict(machine: Machine, _: bytes) -> None:
-    """Keep a dict that may be all there is; of others nothing is kept."""
-    machine.stack.append(None if machine.stack else MadeObject("dict"))
-
-
-def _set_item(machine: Machine, _: bytes) -> None:
-    pair = machine.stack[-2:]
-    del machine.stack[-2:]
-    _set(machine.stack[-1], pair)
-
-
-def _set_items(machine: Machine, _: bytes) -> None:
-    items = machine.to_mark()
-    _set(machine.stack[-1], items)
-
-
-def _set(target: Value, items: list[Value]) -> None:
-    """Keep the keys of the dict that may be all there is."""
-    if isinstance(target, MadeObject):
-        keys = (one for one in items[::2] if isinstance(one, str))
-        target.given.update(dict.fromkeys(itertools.islice(keys, MOST_NAMES)))
-
-
 def _push_empty(machine: Machine, _: bytes) -> None:
     machine.stack.append(())
 
@@ -257,9 +232,9 @@ _EFFECTS: dict[str, Effect] = {
     "0": _pop,
     "2": _duplicate,
     ")": _push_empty,
-    "s": _set_item,
-    "u": _set_items,
-    "}": _root_dict,
+    "s": pickle_keys.set_item,
+    "u": pickle_keys.set_items,
+    "}": pickle_keys.begin_dict,
     "Q": _persistent,
     "R": _reduce,
     "c": _push_name,

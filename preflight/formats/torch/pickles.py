@@ -10,16 +10,9 @@ from typing import NamedTuple
 
 from preflight.formats.bytes.blocks import BLOCK, HeldBytes, Read, blocks, teller_of
 from preflight.formats.bytes.damaged import DamagedError
-from preflight.formats.bytes.part_names import told_names
 from preflight.formats.torch.laid_out import misfit
-from preflight.formats.torch.pickle_machine import (
-    LONGEST_TEXT,
-    Machine,
-    MadeObject,
-    Rebuilt,
-    Storage,
-    Value,
-)
+from preflight.formats.torch.pickle_keys import keys_of
+from preflight.formats.torch.pickle_machine import LONGEST_TEXT, Machine, Rebuilt, Storage
 from preflight.formats.torch.pickle_opcodes import OPCODES, STOP, Opcodes
 from preflight.values.byte_sizes import format_size
 
@@ -163,7 +156,7 @@ def walk(
                     machine.framed,
                     taken,
                     misfits,
-                    _keys(machine.stack[-1]),
+                    keys_of(machine.stack[-1]),
                 )
             if not count % 1024:
                 tell()
@@ -176,10 +169,6 @@ def walk(
         text = f"holds a pickle that makes no sense at byte {at:,}"
         raise DamagedError("structure", text, offset=at) from None
     return WalkedPickle(None, globals=tuple(machine.globals), steps=most, framed=machine.framed)
-
-
-def _keys(root: Value) -> tuple[str, ...]:
-    return told_names(root.given) if isinstance(root, MadeObject) else ()
 
 
 def _step(tape: _Tape, machine: Machine, opcodes: Opcodes = OPCODES) -> bool:
