@@ -88,6 +88,8 @@ def lay_over(layer: Layer, guard: Callable[[Call], Call] = lambda call: call) ->
 
     What stands in the place of each is put through `guard`.
     """
+    if sys.version_info < (3, 11):
+        import pathlib  # noqa: F401  imported later, its class would make methods of what is ours
     before = []
     replaced: dict[int, Call] = {}
     for holder, name, between in list(_places()):

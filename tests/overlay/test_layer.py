@@ -8,6 +8,8 @@ import glob
 import os
 import random
 import shutil
+import subprocess
+import sys
 import tarfile
 import tempfile
 from collections.abc import Callable
@@ -17,6 +19,8 @@ import pytest
 
 from preflight.overlay.lay_over import laid_over
 from preflight.overlay.layer import Layer
+
+ROOT = Path(__file__).parents[2]
 
 
 def layer_over(folder: Path, scratch: Path) -> Layer:
@@ -47,6 +51,30 @@ def job(tmp_path: Path) -> Path:
     folder.mkdir()
     fill(folder)
     return folder
+
+
+LATE = """
+import sys
+from preflight.overlay.lay_over import laid_over
+from preflight.overlay.layer import Layer
+
+for name in ("glob", "pathlib"):
+    sys.modules.pop(name, None)
+with laid_over(Layer(sys.argv[2], always=(sys.argv[1],))):
+    import glob, pathlib
+
+    print(pathlib.Path(sys.argv[1]).resolve().stat().st_size > 0, glob.glob("nothing*"))
+"""
+
+
+def test_a_script_may_be_the_first_to_import_what_keeps_functions_in_classes(
+    job: Path, tmp_path: Path
+) -> None:
+    """As `pathlib` of Python 3.10 does: they would be methods there."""
+    words = [sys.executable, "-c", LATE, str(job), str(tmp_path / "scratch")]
+    said = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
+
+    assert (said.stdout, said.stderr) == ("True []\n", "")
 
 
 def test_what_is_written_reads_back_and_the_folder_stays_as_it_is(
