@@ -3,8 +3,8 @@
 What it finds
     Zip archives of images that are named, such as the data sets of StyleGAN: an archive without its
     directory, as a copy leaves it that was cut; images in it whose bytes do not agree with their
-    checksum, or that do not decode; and images of which the `dataset.json` in it says nothing,
-    where it has labels of others. Files of macOS (`._dog.jpg`) are a warning, and names in
+    checksum, or that do not decode; a `dataset.json` that is no JSON, and images of which it says
+    nothing, where it has labels of others. Files of macOS (`._dog.jpg`) are a warning, and names in
     `dataset.json` of which there is no image are a note.
 
 Why it matters
@@ -52,7 +52,7 @@ def image_zip(facts: ImageZip, _job: Job) -> Iterator[Finding]:
             at=Location(file=facts.file, name=f"member {one.name}"),
             severity=Severity.WARNING if one.kind in ("huge", "leftover") else Severity.ERROR,
             why=f"A worker stops at it: {one.raises or 'or part of the picture is wrong'}.",
-            fix="Make the archive again without it, or with the whole image.",
+            fix="Make the archive again without it, or with the whole of it.",
             evidence={"kind": one.kind, "bytes": one.bytes},
         )
     if facts.left_behind:

@@ -24,6 +24,8 @@ _MOST_LABELS = 1 << 28
 _TOLD = 10_000
 _FEW = 5
 
+_NOT_WHOLE = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError)
+
 
 def look(asked: Asked) -> Iterator[ImageZip]:
     """Read the archive that is asked about."""
@@ -49,7 +51,8 @@ def _read(archive: zipfile.ZipFile, asked: Asked, bare: ImageZip) -> ImageZip:
             damaged.append(damage)
         elif damage is not None:
             more += 1
-    held, labelled = {one.filename for one in images}, _labelled(archive)
+    held, (labelled, unread) = {one.filename for one in images}, _labelled(archive)
+    damaged += [] if unread is None else [unread]
     out = sorted(held - labelled) if labelled else []
     absent = sorted(labelled - held)
     return ImageZip(
@@ -74,20 +77,27 @@ def _damage_of(archive: zipfile.ZipFile, one: zipfile.ZipInfo, depth: str) -> Im
         return ImageDamage(name=name, kind="huge", text="is too large to be held", bytes=size)
     try:
         content = archive.read(one)
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
+    except _NOT_WHOLE as error:
         text = f"cannot be read whole: {error or 'it ends too soon'}"
         return ImageDamage(name=name, kind="cut", text=text, bytes=size, raises="BadZipFile")
     return look_into_image(Window.over(content), name, depth).damage
 
 
-def _labelled(archive: zipfile.ZipFile) -> set[str]:
-    """Name what has a label; empty where no label is there, or all are left out (`null`)."""
+def _labelled(archive: zipfile.ZipFile) -> tuple[set[str], ImageDamage | None]:
+    """Name what has a label, and say why no label can be read.
+
+    No name is given where no label is there, or all are left out (`null`).
+    """
+    if _LABELS not in archive.namelist() or archive.getinfo(_LABELS).file_size > _MOST_LABELS:
+        return set(), None
     try:
-        if archive.getinfo(_LABELS).file_size > _MOST_LABELS:
-            return set()
         rows: Any = json.loads(archive.read(_LABELS)).get("labels")
-        return {str(row[0]).replace("\\", "/") for row in rows or ()}
-    except (ValueError, AttributeError, TypeError, LookupError, RecursionError):
-        return set()
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError):
-        return set()
+        return {str(row[0]).replace("\\", "/") for row in rows or ()}, None
+    except (AttributeError, TypeError, LookupError):  # it holds something else
+        return set(), None
+    except (*_NOT_WHOLE, ValueError) as error:
+        text, size = f"cannot be read: {error}", archive.getinfo(_LABELS).file_size
+        by = type(error).__name__
+        return set(), ImageDamage(
+            name=_LABELS, kind="undecodable", text=text, bytes=size, raises=by
+        )

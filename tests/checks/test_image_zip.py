@@ -79,6 +79,17 @@ def test_what_lacks_a_label_where_others_have_one_is_an_error(tmp_path: Path) ->
     assert "has no label of 1 image of 4: 00000/img0.png" in found[0].message
 
 
+@pytest.mark.parametrize("text", [b'{"labels": [["00000/im', b"\xff\xfe\x00", b""])
+def test_labels_that_nobody_can_read_are_an_error(tmp_path: Path, text: bytes) -> None:
+    zipped(tmp_path, dict.fromkeys(NAMES, WHOLE) | {"dataset.json": text})
+
+    (found,) = run(tmp_path, "data=pets.zip").findings
+
+    assert (found.severity, found.check) == (Severity.ERROR, "image-zip")
+    assert found.at.name == "member dataset.json"
+    assert found.message.startswith("cannot be read: ")
+
+
 def test_what_macos_puts_beside_images_is_a_warning(tmp_path: Path) -> None:
     beside = dict.fromkeys((f"__MACOSX/00000/._img{number}.png" for number in range(4)), bytes(163))
     zipped(tmp_path, dict.fromkeys(NAMES, WHOLE) | beside | {".DS_Store": b"x"})
