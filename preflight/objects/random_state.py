@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import gc
 import random
 import sys
@@ -97,15 +98,19 @@ class Generators:
         return found
 
 
-@contextlib.contextmanager
-def known_generators() -> Iterator[Generators]:
-    """Look for generators once; meanwhile, others are looked for among what is made since."""
-    known = Generators()
+def known_generators() -> Generators:
+    """Give all by now; what there was at the first call is looked through once a process.
+
+    From then on nothing of that is collected, so call it only in a process that is ours.
+    """
+    return Generators(_of_the_first_call())
+
+
+@functools.cache
+def _of_the_first_call() -> Generators:
+    found = Generators()
     gc.freeze()
-    try:
-        yield known
-    finally:
-        gc.unfreeze()
+    return found
 
 
 def _of_numpy(generator: Any, number: int) -> None:

@@ -26,7 +26,7 @@ from preflight.batches.child.stream_runs import (
 from preflight.loaders.workers.starting import parts_of
 from preflight.loaders.wrappers import real_loader
 from preflight.objects.attributes import classes
-from preflight.objects.random_state import Generators, seed
+from preflight.objects.random_state import Generators, known_generators, seed
 
 # Samples behind the first one, by which a generator has gone on that makes them.
 _FEW = 3
@@ -57,7 +57,7 @@ def workers_draw_alike(loader: Any, seconds: float) -> bool:
     may_copy = "fork" in multiprocessing.get_all_start_methods()
     if parts.get("num_workers", 0) < 2 or not may_copy or torch.cuda.is_initialized():
         return False
-    known = Generators()
+    known = known_generators()
     one, other = _in_copies([functools.partial(_used, parts, known, worker) for worker in (0, 1)])
     alike = one & other
     if not alike or time.monotonic() > until:

@@ -136,14 +136,13 @@ def _order_of(dataset: Any, samples: int, root: str) -> SameOrder:
 def _waits(dataset: Any, seconds: float) -> bool:
     """Whether a stream gives the same samples in another order as soon as it is told the epoch."""
     until = time.monotonic() + seconds
-    orders = []
-    with known_generators() as known:
-        for epoch in range(2):
-            dataset.set_epoch(epoch)
-            run = _run(dataset, known, 0, until)
-            if run is None:
-                return False
-            orders.append(run)
+    orders, known = [], known_generators()
+    for epoch in range(2):
+        dataset.set_epoch(epoch)
+        run = _run(dataset, known, 0, until)
+        if run is None:
+            return False
+        orders.append(run)
     return _is_reordered(*orders)
 
 
@@ -163,11 +162,20 @@ def _varies(dataset: Any, workers: int, init: Any, seconds: float) -> _Varies | 
     """Say what is otherwise when random numbers are; None where nobody can tell."""
     until = time.monotonic() + seconds
     place = as_worker(dataset, workers, 0) if workers else contextlib.nullcontext()
-    with kept_random_state(), known_generators() as known, place:
+    known = known_generators()
+    with kept_random_state(), place:
         if init is not None and workers:
             init(0)
         first = _run(dataset, known, 0, until)
-        if first is None or len(first.samples) < FEWEST or _run(dataset, known, 0, until) != first:
+        if first is None or len(first.samples) < FEWEST:
+            return None
+        if not first.drew:  # each other run would be the same
+            return (
+                None
+                if made_otherwise(first, first) is None
+                else _Varies(samples=False, order=False)
+            )
+        if _run(dataset, known, 0, until) != first:
             return None
         order = False
         for way in range(1, WAYS):
@@ -185,15 +193,20 @@ def _run(dataset: Any, known: Generators, way: int, until: float) -> StreamRun |
     """Go through a stream, with the same random numbers for each sample behind the first one."""
     samples: list[dict[Any, int]] = []
     known.begin(0)
-    generators = None
+    generators, begun, drew = None, {}, False
     for sample in itertools.islice(dataset, MOST_SAMPLES):
-        if generators is not None:
-            samples.append(parts_of_sample(sample))
         if time.monotonic() > until:
             return None
-        generators = generators or Generators(known)
-        generators.begin(way)
-    return StreamRun(samples, len(samples) < MOST_SAMPLES - 1)
+        if generators is None:
+            generators = Generators(known)
+            generators.begin(way)
+            begun = generators.states()
+            continue
+        samples.append(parts_of_sample(sample))
+        drew = drew or generators.states() != begun
+        if drew:
+            generators.begin(way)
+    return StreamRun(samples, len(samples) < MOST_SAMPLES - 1, drew)
 
 
 def _is_reordered(one: StreamRun, other: StreamRun) -> bool:

@@ -19,6 +19,8 @@ class StreamRun(NamedTuple):
 
     samples: list[dict[Any, int]]
     is_whole: bool
+    drew: bool = True
+    """Whether random numbers were drawn behind the first sample, as far as is known."""
 
 
 def parts_of_sample(sample: Any) -> dict[Any, int]:
