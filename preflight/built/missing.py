@@ -75,6 +75,8 @@ def _what(lack: Lack) -> str:
         return f"the module {name}, which is not on the path"
     if lack.kind == "package":
         return f"{name}, which is absent here or not the version that it was written for"
+    if lack.kind == "library":
+        return f"the shared library {name}, which is not here"
     if lack.kind == "arguments":
         return f"arguments of a command line ({name}), of which a factory is given none"
     if lack.kind == "network":
@@ -94,12 +96,11 @@ def _fix(lack: Lack, built: Built, job: Job) -> str:
             "" if job.python is not None else ", or name the interpreter of the job by --python EXE"
         )
         return f"Install {installable(lack.name)}, as the job has it, for {lack.python}{by}."
-    if lack.kind == "variable":
-        return f"Set {lack.name} here as it is where the job starts."
+    always = always_helps(lack)
+    if always is not None:
+        return always
     if lack.kind == "file":
         return "Run preflight where it lies, or have some of it there on this machine, too."
-    if lack.kind == "network":
-        return NETWORK
     if lack.kind == "arguments":
         return (
             "Name what makes it of plain arguments, or the script itself, with its own arguments."
@@ -143,3 +144,13 @@ def installable(name: str) -> str:
     """Say what is to be installed where a module is not here."""
     top = name.partition(".")[0]
     return _DISTRIBUTIONS.get(top, top) if top.isidentifier() else "what it asks for"
+
+
+def always_helps(lack: Lack) -> str | None:
+    """Say what to do for what is missed in the same way whatever is looked at."""
+    return {
+        "library": f"Install the package of this system that has {lack.name} (on Debian, apt-file "
+        f"search {lack.name} names it), or run preflight where the job runs.",
+        "variable": f"Set {lack.name} here as it is where the job starts.",
+        "network": NETWORK,
+    }.get(lack.kind)

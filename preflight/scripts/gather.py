@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from preflight.batches.facts import CountedInScript
-from preflight.built.missing import NETWORK, installable
+from preflight.built.missing import always_helps, installable
 from preflight.findings.looks import Failed, Look
 from preflight.kinds.gather import Gather, Run
 from preflight.kinds.kind import Kind
@@ -148,8 +148,5 @@ def _fix(lack: Lack, job: Job) -> str:
     if lack.kind == "package":
         what = installable(lack.name)
         return f"Install {what} for {lack.python}, or name the job's --python EXE."
-    if lack.kind == "variable":
-        return f"Set {lack.name} here as it is where the job starts."
-    if lack.kind == "network":
-        return NETWORK
-    return "Start preflight as the job is started:  torchrun … -m preflight run …"
+    started = "Start preflight as the job is started:  torchrun … -m preflight run …"
+    return always_helps(lack) or started

@@ -33,9 +33,10 @@ class Lack(NamedTuple):
 
     kind: str
     """`gpu`, `nccl`, `group` (a process group), `launch` (a variable that a launcher sets),
-    `variable` (any other), `package`, `network`, `file` (outside the job's folders), `arguments`
-    (of the command line), `stand-in` (a GPU, for which the CPU stood in), or `apart` (what a script
-    has written, which a program that it starts may not find where it lies)."""
+    `variable` (any other), `package`, `library` (a shared one, of the system), `network`, `file`
+    (outside the job's folders), `arguments` (of the command line), `stand-in` (a GPU, for which the
+    CPU stood in), or `apart` (what a script has written, which a program that it starts may not
+    find where it lies)."""
 
     name: str
     """What is missed, for people: `CUDA`, `a GPU`, `RANK`, `timm`."""

@@ -1,4 +1,4 @@
-"""Tells what was raised for want of what is not here: a GPU, a launcher, a package, the network."""
+"""Tells what was raised for want of what is not here: a GPU, a launcher, a package, a network."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from preflight.users_code.facts import ASKED_FOR, Lack
 from preflight.users_code.frames import text_of as _text
 from preflight.users_code.in_the_way import is_foreign, is_installed, stands_in_the_way
 from preflight.users_code.unfound import folder_of, modules_in
+from preflight.users_code.unopened_libraries import unopened_library
 from preflight.users_code.unset_variables import unset_variable
 
 # Exceptions that tell of one another; more is nobody's chain.
@@ -82,7 +83,12 @@ def lacking(error: BaseException, folders: Sequence[str]) -> Lack | None:
     """
     for one in chain(error):
         found = (
-            _arguments(one) or _launch(one) or _gpu(one) or _network(one) or _package(one, folders)
+            _arguments(one)
+            or _launch(one)
+            or _gpu(one)
+            or _network(one)
+            or _library(one, folders)
+            or _package(one, folders)
         )
         if found is not None:
             return None if found.kind == "network" and _names_none_here(error) else found
@@ -218,6 +224,16 @@ def _names_none_here(error: BaseException) -> bool:
     """Whether it was looked for on a hub since it is not there in a folder that is here."""
     named = (path for one in chain(error) for path in _QUOTED_PATH.findall(_text(one)))
     return any(os.path.isdir(os.path.dirname(one)) and not os.path.exists(one) for one in named)
+
+
+# --- libraries of the system ----------------------------------------------------------------------
+
+
+def _library(error: BaseException, folders: Sequence[str]) -> Lack | None:
+    if not isinstance(error, (ImportError, OSError, RuntimeError)):
+        return None
+    name = unopened_library(_text(error), folders)
+    return None if name is None else Lack(kind="library", name=name)
 
 
 # --- packages -------------------------------------------------------------------------------------

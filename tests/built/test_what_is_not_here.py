@@ -25,6 +25,8 @@ CAUGHT = """
     except ImportError as error:
         raise RuntimeError('no attention') from error"""
 
+UNOPENED = "cannot open shared object file: No such file or directory"
+
 # What is done before a loader is made, and what is named for want of it, with what helps.
 NEEDS = {
     "a rank": ('int(os.environ["RANK"])', "it needs RANK, which torchrun sets", "--world-size 2"),
@@ -91,6 +93,21 @@ NEEDS = {
         "--world-size 2",
     ),
     "a package": ("import no_such_package_at_all", "it needs no_such_package_at_all", "--python"),
+    "a library of the system": (
+        '__import__("ctypes").CDLL("libno_such_one.so.1")',
+        "it needs the shared library libno_such_one.so.1, which is not here",
+        "apt-file search libno_such_one.so.1",
+    ),
+    "a library that a package loads": (
+        f"raise ImportError('libGL.so.1: {UNOPENED}')",
+        "it needs the shared library libGL.so.1",
+        "Install the package of this system that has libGL.so.1",
+    ),
+    "a library that was looked for in several places": (
+        rf"raise RuntimeError('no MPI\n/usr/lib/libmpi.so: {UNOPENED}\nlibmpi.so.12: {UNOPENED}')",
+        "it needs the shared library libmpi.so.12",
+        "apt-file search libmpi.so.12",
+    ),
     "a package by another name": (
         "raise ModuleNotFoundError(\"No module named 'cv2'\", name='cv2')",
         "it needs cv2",
@@ -303,6 +320,7 @@ OWN_FAULTS = {
     "a number that is none": "int('cuda')",
     "a key called RANK": "{}['RANK']",
     "an attribute of torch": "torch.no_such_thing",
+    "a library of its own that was not built": '__import__("ctypes").CDLL("./build/libown.so")',
 }
 
 
