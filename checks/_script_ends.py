@@ -52,8 +52,8 @@ def told(check: Check, raised: Raised, facts: Rehearsal, job: Job, why: str) -> 
         fix = f"Start it as a module of its package:  {module_command(facts.file)}"
     if _OF_IMAGE.match(raised.error):
         fix = (
-            "Take out the image that is damaged: each is told where the folder that holds them is "
-            "named, as data=…"
+            "Take out the image that is damaged: each is told where its loader lists its files, or "
+            "where the folder that holds them is named, as data=…"
         )
     thread = f"thread {shown(raised.thread)} " if raised.thread else ""
     inner = raised.frames[-1] if raised.frames else None

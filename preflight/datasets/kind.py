@@ -14,7 +14,7 @@ from preflight.datasets.facts import (
 )
 from preflight.kinds.kind import Kind
 from preflight.pipelines.facts import Survival
-from preflight.targets.targets import Built, Dataset, Folder, Loader, Shard, Source
+from preflight.targets.targets import Built, Dataset, Folder, Loader, Script, Shard, Source
 from preflight.values.names import counted
 
 
@@ -38,7 +38,7 @@ DATASET = Kind(
     target=Dataset,
     facts={DatasetFacts: "data set", DatasetCaptions: "data set"},
     made_of=(Shard, Folder),
-    led_to_by=(Loader, Built),
+    led_to_by=(Loader, Built, Script),
     gather="preflight.datasets.gather:Datasets",
 )
 
@@ -49,7 +49,7 @@ SURVIVAL = Kind(
     part="data",
     facts={Survival: "loader of shards"},
     made_of=(Loader, Built),
-    led_to_by=(Loader, Built, Source),
+    led_to_by=(Loader, Built, Script, Source),
     gather="preflight.datasets.survivals:Survivals",
     counts=lambda facts: (
         {"shard": facts.unnamed, "sample": facts.unnamed_samples} if facts.unnamed else {}
@@ -63,7 +63,7 @@ LISTED = Kind(
     part="data",
     facts={Listed: "loader of files"},
     made_of=(Loader, Built),
-    led_to_by=(Loader, Built),
+    led_to_by=(Loader, Built, Script),
     gather="preflight.datasets.listed:ListedFiles",
     counts=lambda facts: {
         noun: count
@@ -78,7 +78,7 @@ OPENED = Kind(
     noun="loader",
     word="loader",
     facts={Opened: "loader of shards"},
-    led_to_by=(Loader, Built, Source),
+    led_to_by=(Loader, Built, Script, Source),
     of_job=False,
     gather="preflight.datasets.openings:Openings",
 )
@@ -92,7 +92,7 @@ CLASSES = Kind(
         SplitClasses: "folder of classes",
         OtherNumbers: "pair of loaders of classes",
     },
-    led_to_by=(Source, Loader, Built, Folder),
+    led_to_by=(Source, Loader, Built, Script, Folder),
     gather="preflight.datasets.class_folders:Classes",
 )
 

@@ -65,7 +65,7 @@ class ListedFiles(Gather):
 
     def hear(self, target: Target, facts: object) -> None:
         """Take in what a loader says."""
-        if isinstance(facts, Reads) and (facts.files or facts.columns or facts.lost):
+        if isinstance(facts, Reads) and (facts.files or facts.columns or facts.lost or facts.made):
             self._lists.append(_List(target=target, reads=facts))
 
     def then_questions(self) -> Iterator[Question]:
@@ -209,6 +209,7 @@ class ListedFiles(Gather):
         reasons[f"{reads.name} lists {reads.listed:,}, of which some from all over are read"] = more
         if self.run.job.launch.elsewhere and one.gone and not one.there:
             reasons[f"{reads.name} lists it, and it is not on this machine"] = len(one.gone)
+        reasons[f"{reads.name} lists it, and the script itself makes it"] = reads.made
         for reason, count in reasons.items():
             if count:
                 yield Left(reason=reason, kinds=(Listed,), count=count, noun="file")

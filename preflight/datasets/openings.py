@@ -28,6 +28,8 @@ class Openings(Gather):
         super().__init__(kind, run)
         self._live: list[Reads] = []
         self._written: list[tuple[Source, Reads]] = []
+        self._met: set[tuple[str | None, int | None]] = set()
+        """The lines of pipelines that were met in a run."""
 
     def needs(self, target: Target) -> bool:
         """Whether it is a loader, or else a script, that may say which shards it opens."""
@@ -43,6 +45,7 @@ class Openings(Gather):
         """Take in what loaders say, and what is written in scripts."""
         if isinstance(facts, Reads):
             self._live += [facts] if facts.shards else []
+            self._met |= {(one.at.file, one.at.line) for one in facts.stages}
         elif isinstance(facts, SourceFacts) and isinstance(target, Source) and not self._is_live:
             self._written += [(target, one) for one in facts.pipelines if one.sure and one.shards]
 
@@ -57,7 +60,8 @@ class Openings(Gather):
         told: set[str] = set()
         for target, reads in () if elsewhere else self._written:
             local = self._paths_of(target, reads)
-            if local and reads.name not in told:
+            met = (reads.defined.file, reads.defined.line) in self._met
+            if local and not met and reads.name not in told:
                 told.add(reads.name)
                 in_folder = os.path.isdir(self.run.full(target.path))
                 yield Looked(facts=replace(self._held(reads, local), in_folder=in_folder))

@@ -69,7 +69,9 @@ class Survivals(Gather):
             run = [one for one in self._flows if one.name == reads.name]
             if not (reads.guess or any(has_had_all(one, found) for one in run)):
                 yield from self._undecoded(reads)
-            if not (reads.shards or reads.guess or any(one.ended == "over" for one in run)):
+            if not (
+                reads.shards or reads.made or reads.guess or any(one.ended == "over" for one in run)
+            ):
                 reason = f"which shards {reads.name} reads is known in the run only"
                 yield Left(reason=reason, kinds=(Survival,), noun="pipeline")
             if found.unread and not reads.guess:

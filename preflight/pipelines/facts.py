@@ -111,6 +111,9 @@ class Reads:
     lost_names: tuple[str, ...] = ()
     """Of the first few of them."""
 
+    made: int = 0
+    """Files and shards that the script itself has made in its rehearsal, and that lie nowhere."""
+
     numbers: tuple[ClassNumber, ...] = ()
     """The folders of its files, each with the label that all of its files have."""
 

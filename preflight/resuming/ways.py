@@ -204,5 +204,11 @@ def path_of(saves: Sequence[Moment], *, folder: bool = True) -> str:
     return best.path
 
 
+def files_in(folder: str, saves: Iterable[Moment]) -> list[str]:
+    """Give the files of one step that lie in a folder, those of a model first."""
+    files = [one.path for one in saves if not one.is_folder and _home(one) == folder]
+    return sorted(dict.fromkeys(files), key=lambda path: "model" not in path.rpartition("/")[2])
+
+
 def _home(save: Moment) -> str:
     return save.path.replace("\\", "/").rpartition("/")[0]

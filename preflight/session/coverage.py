@@ -68,7 +68,8 @@ def _covered(
     # What a script did not come to is said of the script, and not of the loaders that it has.
     words = frozenset(row.word for row in every if row.lacks is None or row.part == part)
     looked_at = {one for one in targets if any(one in counts.looked_at[word] for word in words)}
-    left = {noun: number for (word, noun), number in counts.left.items() if word in words}
+    own = {row.word for row in every if row.lacks is not None and row.part == part} or words
+    left = {noun: number for (word, noun), number in counts.left.items() if word in own}
     each = {one: counts.number_of(one, part) for one in targets}
     number = sum(1 + one.more if isinstance(one, Missing) else each[one] for one in targets)
     seen_of = sum(each[one] for one in looked_at)

@@ -22,7 +22,7 @@ from preflight.pipelines.fates import deciding, lacking, taken, use_of
 from preflight.shards.facts import ShardFacts
 from preflight.shards.unfinished import Beside, unfinished
 from preflight.targets.sampled import DrawnSamples
-from preflight.targets.targets import CaptionRule, Shard, Source
+from preflight.targets.targets import CaptionRule, Script, Shard, Source
 from preflight.values.wire import to_wire
 
 
@@ -67,7 +67,8 @@ class Shards(Gather):
 
     def hear(self, target: Target, facts: object) -> None:
         """Take in which shards a loader reads, and that it has been looked at."""
-        self._awaited.discard(target)
+        if not isinstance(target, Script):  # which may begin another loader until it has ended
+            self._awaited.discard(target)
         # Sources and batches stand above shards: types of what is told of them are not known here.
         if isinstance(target, Source):
             self._unpacked_by = self._unpacked_by or getattr(facts, "zstd", None) or ""

@@ -11,7 +11,7 @@ from preflight.kinds.kind import Kind
 from preflight.kinds.same import Same
 from preflight.shards.facts import ShardFacts
 from preflight.targets.file_types.suffixes import SHARD_SUFFIXES
-from preflight.targets.targets import Built, Loader, Shard
+from preflight.targets.targets import Built, Loader, Script, Shard
 
 # Bytes a second, by depth; of JPEGs and captions, with one processor, from the page cache.
 _RATES = {"index": 4e9, "bytes": 1.2e9, "decode": 40e6}
@@ -37,7 +37,7 @@ SHARD = Kind(
     each_file=True,
     facts={ShardFacts: "shard"},
     reader="preflight.shards.read:look",
-    led_to_by=(Loader, Built),
+    led_to_by=(Loader, Built, Script),
     gather="preflight.shards.gather:Shards",
     seconds=_seconds,
     is_kept=True,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -100,6 +101,71 @@ def test_where_parts_are_saved_says_the_call_or_its_writer(tmp_path: Path) -> No
     assert _of_parts((), {"storage_writer": writer}, None) == str(tmp_path / "1")
     assert _of_parts((), {"storage_writer": writer, "checkpoint_id": "runs/0"}, None) == "runs/0"
     assert _of_parts((), {"storage_writer": object()}, None) == ""
+
+
+SIDE_BY_SIDE = (
+    (
+        (
+            "        checkpoint = torch.load(args.resume)\n"
+            '        model.load_state_dict(checkpoint["model"])\n'
+        ),
+        (
+            "        model.load_state_dict(torch.load(args.resume))\n"
+            '        checkpoint = torch.load(args.resume.replace("model", "opt"))\n'
+        ),
+    ),
+    ('checkpoint["epoch"] + 1', "int(args.resume[-9:-3]) + 1"),
+    (
+        """            "model": model.state_dict(),
+            "optimizer": optimizer.state_dict(),
+            "scheduler": scheduler.state_dict(),
+            "epoch": epoch,
+            "args": vars(args),
+        }
+        torch.save(state, os.path.join(args.output, "last.pt.tmp"))
+        os.replace(os.path.join(args.output, "last.pt.tmp"), os.path.join(args.output, "last.pt"))
+""",
+        """            "optimizer": optimizer.state_dict(),
+            "scheduler": scheduler.state_dict(),
+        }
+        torch.save(state, f"{args.output}/opt{epoch:06}.pt")
+        torch.save(model.state_dict(), f"{args.output}/model{epoch:06}.pt")
+""",
+    ),
+)
+
+
+def test_a_script_that_takes_no_folder_is_given_the_file_of_its_weights(tmp_path: Path) -> None:
+    """It finds what lies beside that by its name."""
+    write(tmp_path, "plain_resume.py", *SIDE_BY_SIDE)
+    whole = rehearse(tmp_path)
+    write(tmp_path, "plain_resume.py", *SIDE_BY_SIDE, UNLOADED)
+    without = rehearse(tmp_path)
+
+    assert (whole.verdict, whole.findings) == ("go", ())
+    said = " ".join(render(whole, verbose=1).split())
+    assert "resumed with --resume runs/plain/model000000.pt: 2 steps" in said
+    assert [one.message.partition(",")[0] for one in without.findings] == [
+        "goes on with an empty state of AdamW",
+        "goes on with a learning rate of 0.01",
+    ]
+
+
+def test_a_checkpoint_among_temporary_files_is_said_to_be_written_for_real(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is laid over the folder that the whole system uses."""
+    outside = tmp_path_factory.mktemp("temporary")
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    monkeypatch.setenv("TMPDIR", str(outside))
+    where = ('default="runs/plain"', f'default="{outside}/runs"')
+    write(tmp_path, "plain_resume.py", *SIDE_BY_SIDE, where)
+
+    report = rehearse(tmp_path)
+
+    assert (outside / "runs" / "model000000.pt").is_file()
+    said = " ".join(render(report, verbose=1).split())
+    assert f"wrote for real: {outside.as_posix()}/runs/model000000.pt" in said
 
 
 OPTION = '    parser.add_argument("--resume", help="path of a checkpoint to go on from")\n'

@@ -14,6 +14,7 @@ from preflight.users_code.facts import Frame
 
 if TYPE_CHECKING:
     from preflight.findings.check import Facts
+    from preflight.pipelines.facts import Reads
 
 _OF_SENT = {"Sent", "WorldFacts", "RanksSeen"}
 
@@ -26,9 +27,20 @@ def look(loader: Any, at: Frame | None, watch: Watch) -> list[Facts]:
     known = loaders.Known(
         name_of_loader(at), watch.root, None, options["num_workers"], options["start_method"]
     )
-    return [
-        _placed(one, at) for one in (*loaders.reads_of(loader, known), *_sent(loader, known, watch))
-    ]
+    reads = (_on_disk(one, watch) for one in loaders.reads_of(loader, known))
+    return [_placed(one, at) for one in (*reads, *_sent(loader, known, watch))]
+
+
+def _on_disk(reads: Reads, watch: Watch) -> Reads:
+    """Leave out what the script itself has made, which is in its layer and where nobody looks."""
+    layer = watch.layer
+    if layer is None:
+        return reads
+    files = tuple(one for one in reads.files if not layer.has_changed(one))
+    shards = tuple(one for one in reads.shards if not layer.has_changed(one))
+    made = len(reads.files) - len(files) + len(reads.shards) - len(shards)
+    listed = reads.listed - (len(reads.files) - len(files))
+    return replace(reads, files=files, shards=shards, listed=listed, made=made)
 
 
 def name_of_loader(at: Frame | None) -> str:

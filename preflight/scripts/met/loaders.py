@@ -26,6 +26,7 @@ from preflight.values.names import counted
 from preflight.values.own_files import passes_on, theirs
 
 if TYPE_CHECKING:
+    from preflight.pipelines.facts import Reads
     from preflight.scripts.met.flows import Counting
 
 _next, _last = theirs(next), theirs(last_of)
@@ -203,6 +204,7 @@ class _Seen:
     def __init__(self, watch: Watch) -> None:
         self._watch = watch
         self._seen: weakref.WeakSet[Any] = weakref.WeakSet()
+        self._reads: list[Reads] = []
 
     def look_once(self, loader: Any, at: Frame | None) -> tuple[str, Counting | None]:
         """Give the facts of a loader that is met for the first time, and have its pipeline count.
@@ -216,11 +218,14 @@ class _Seen:
             return "", None
         if known:
             return "", None
+        from preflight.pipelines.facts import Reads
         from preflight.scripts.met.flows import counting
         from preflight.scripts.met.loader_look import look, name_of_loader
 
         found = look(loader, at, self._watch)
-        self._watch.gave(*found)
+        told = [one for one in found if one not in self._reads]  # it may be made in each epoch
+        self._reads += [one for one in told if isinstance(one, Reads)]
+        self._watch.gave(*told)
         unsent = any(isinstance(one, Sent) and one.objects for one in found)
         flow = counting(loader, name_of_loader(at), self._watch)
         return "loader-unpicklable" if unsent else "", flow

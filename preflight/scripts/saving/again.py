@@ -14,7 +14,7 @@ from preflight.resuming.choice import NO_OPTION, Choice, choose
 from preflight.resuming.differences import chosen
 from preflight.resuming.facts import Resumed, SavedState
 from preflight.resuming.moments import Moment, read_lines
-from preflight.resuming.ways import Start
+from preflight.resuming.ways import Start, files_in
 from preflight.scripts.elsewhere import layer_of
 from preflight.scripts.facts import Rehearsal
 from preflight.scripts.read import look as run
@@ -27,6 +27,9 @@ from preflight.training.facts import Steps
 
 # So many folders above what was saved are tried in its place.
 _MOST_ABOVE = 2
+
+# So many files of one step, where it does not take the folder that they lie in.
+_MOST_FILES = 2
 
 # So many guesses how it goes on are tried.
 _MOST_WAYS = 3
@@ -171,7 +174,7 @@ def _elsewise(
     moments: Sequence[Moment],
     asked: Asked,
 ) -> Resumed:
-    """Start it with a folder above what it has not read; else with nothing, where it says so."""
+    """Start it with a folder above what it has not read, or a file in it; else leave it open."""
     path = start.words[-1]
     if not os.path.isabs(path):
         return resumed
@@ -181,6 +184,13 @@ def _elsewise(
         again, has_loaded = run_again(rehearsal, other, moments, asked)
         if has_loaded:
             return again
+    if resumed.error.startswith("IsADirectoryError"):
+        for file in files_in(path, chosen(moments))[:_MOST_FILES]:
+            _go_back(asked, moments)
+            other = start._replace(words=[*start.words[:-1], file])
+            again, _ = run_again(rehearsal, other, moments, asked)
+            if again.how in WHOLE and not again.code and not again.unasked:
+                return again
     # It has looked for a file in one, for one of a longer name, or for a file in place of a folder.
     is_another = path in resumed.error and not _names(path, resumed.error)
     if is_another or resumed.error.startswith(("IsADirectoryError", "NotADirectoryError")):

@@ -52,10 +52,14 @@ def written(
     saved: Iterable[str],
 ) -> list[Met]:
     """Name what was written into the layer and is no checkpoint, and what is written for real."""
-    known = set(saved)
+    known = sorted(saved)
     apart = [name_of(one, root) for one in layer.written()] if layer is not None else []
     found = [Met(what="apart", name=one) for one in apart if one not in known]
     if layer is not None and before is not None and after is not None:
         changed = sorted(one for one in {*before, *after} if before.get(one) != after.get(one))
         found += [Met(what="for real", name=name_of(one, root)) for one in changed]
+    if layer is not None:  # such as below the folder for temporary files
+        outside = (one for one in known if layer.own(os.path.join(root, one)) is None)
+        real = (one for one in outside if os.path.exists(os.path.join(root, one)))
+        found += [Met(what="for real", name=one) for one in real]
     return found[:_NAMED]
