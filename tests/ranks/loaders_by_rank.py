@@ -177,7 +177,7 @@ def drawn_alike():
 
 
 def divided():
-    return {**healthy(), **short(), **prepared()}
+    return {**healthy(), **short(), **prepared(), **by_datasets()}
 
 
 def unlike():
@@ -305,6 +305,26 @@ def prepared():
         accelerator = Accelerator(dataloader_config=how)
         found["even" if even else "uneven"] = accelerator.prepare(one)
     return found
+
+
+def by_datasets():
+    """Loaders of a table, and of a stream of shards, as `datasets` divides them."""
+    try:
+        import datasets
+        from datasets.distributed import split_dataset_by_node
+    except ImportError:
+        return {}
+
+    def rows(shards):
+        yield from ({"row": torch.tensor([shard, one])} for shard in shards for one in range(4))
+
+    datasets.disable_progress_bars()
+    table = datasets.Dataset.from_dict({"row": list(range(45))}).with_format("torch")
+    stream = datasets.IterableDataset.from_generator(rows, gen_kwargs={"shards": list(range(5))})
+    return {
+        "table": DataLoader(split_dataset_by_node(table, RANK, WORLD), batch_size=11),
+        "stream of shards": DataLoader(split_dataset_by_node(stream, RANK, WORLD), batch_size=2),
+    }
 
 
 def written_down():
