@@ -5,8 +5,9 @@ What it finds
     workers where a loader that was built, or a source, gives each shard to one of them: errors.
     A loader's own workers count before those of the launch. Warnings: fewer shards than that where
     nothing is known of how they are drawn, and fewer samples than one step of the optimizer takes
-    (the batch size, times the ranks, times the batches that gradients are accumulated over). What
-    is not said of the launch counts as 1. `repeats` adds so many passes over the data to each
+    (the batch size, times the ranks, unless a loader that was built gives each of them all that it
+    lists, times the batches that gradients are accumulated over). What is not said of the launch
+    counts as 1. `repeats` adds so many passes over the data to each
     epoch. Where some shards were not read, samples are not counted; where a loader of the job, or
     else a source, draws its shards with replacement (`resampled=True`), nothing is asked.
 
@@ -131,7 +132,7 @@ def _batch(facts: DatasetFacts, job: Job) -> int:
 
 
 def _step(facts: DatasetFacts, job: Job) -> int:
-    return _batch(facts, job) * job.launch.ranks * max(1, job.launch.grad_accum or 1)
+    return _batch(facts, job) * _ranks(facts, job) * max(1, job.launch.grad_accum or 1)
 
 
 def _passes(facts: DatasetFacts, job: Job) -> int:
@@ -141,8 +142,8 @@ def _passes(facts: DatasetFacts, job: Job) -> int:
 
 def _product(facts: DatasetFacts, job: Job) -> str:
     factors = [f"a batch of {_batch(facts, job):,}"]
-    if job.launch.ranks > 1:
-        factors.append(f"{job.launch.ranks:,} ranks")
+    if _ranks(facts, job) > 1:
+        factors.append(f"{_ranks(facts, job):,} ranks")
     if (job.launch.grad_accum or 1) > 1:
         factors.append(f"{job.launch.grad_accum:,} batches to a step")
     return " x ".join(factors)
@@ -167,7 +168,7 @@ def _all(facts: DatasetFacts) -> int:
 
 def _full(facts: DatasetFacts) -> int:
     """Count the shards that give a worker something, as far as is known."""
-    return _all(facts) - len(facts.empty)
+    return _all(facts) + facts.beside - len(facts.empty)
 
 
 def _how_drawn(facts: DatasetFacts) -> str:

@@ -71,7 +71,10 @@ class DatasetFacts:
     """What gives each shard to one worker, which raises without one: a place or a loader."""
 
     workers: int | None = None
-    """Those of that loader, where it was built."""
+    """Those of that loader that have to have a shard each, where it was built."""
+
+    beside: int = 0
+    """Shards of other data sets that the same loader reads, too."""
 
     is_divided: bool = True
     """Whether that loader divides its shards among ranks, too; where none was built, it may."""

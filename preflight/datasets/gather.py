@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -273,6 +273,11 @@ class Datasets(Gather):
         mine = self._paths_of(dataset)
         return [one for one in self._loaders if not mine.isdisjoint(one.shards)]
 
+    def _beside(self, dataset: Dataset, loaders: Sequence[Reads]) -> int:
+        """Count the shards of other data sets that the same loader reads."""
+        mine = self._paths_of(dataset)
+        return min((len({*one.shards} - mine) for one in loaders), default=0)
+
     def _drawn(self, dataset: Dataset, facts: DatasetFacts, *, alone: bool) -> dict[str, Any]:
         """Say how the shards of a data set are drawn: as its loader does, or else as sources say.
 
@@ -283,16 +288,24 @@ class Datasets(Gather):
                 at = reads.endless_at
                 return {"resampled": f"{at.file}:{at.line}" if at.line else reads.name}
         shards = len(facts.shards) + facts.unread
-        loaders = [one for one in self._sent if alone or one.shards == shards]
+        names = {one.name for one in known}
+        loaders = [
+            one
+            for one in self._sent
+            if (one.name in names if known else alone or one.shards == shards)
+        ]
         for sent in () if known else loaders or self._sent:
             if sent.resampled:
                 return {"resampled": sent.name}
+        told: dict[str, Any] = {"beside": self._beside(dataset, known)}
         raising = [one for one in loaders if set(one.shard_stages) >= _RAISING]
-        if raising:
-            one = min(raising, key=lambda two: two.own_workers or 0)
-            is_divided = "split_by_node" in one.shard_stages
-            return {"drawn_once": one.name, "workers": one.own_workers, "is_divided": is_divided}
-        told: dict[str, Any] = {}
+        least = min(raising or loaders, key=lambda one: one.own_workers or 0, default=None)
+        if least is not None and (raising or known):
+            is_divided = "split_by_node" in least.shard_stages
+            workers = least.own_workers if raising else 1  # others do without a shard
+            told |= {"workers": workers, "is_divided": is_divided}
+        if least is not None and raising:
+            return {**told, "drawn_once": least.name}
         for key in () if loaders or known else ("resampled", "perhaps_resampled", "drawn_once"):
             places = filter(None, (getattr(source, key) for source in self._sources))
             told[key] = next(places, None)

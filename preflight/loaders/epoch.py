@@ -61,7 +61,7 @@ def divided_by(parts: Mapping[str, Any]) -> dict[str, Any]:
     batches = own_attributes(parts.get("batch_sampler"))
     samplers = (parts.get("sampler"), batches.get("sampler"))
     holders = (*map(own_attributes, samplers), batches)
-    names = ("num_replicas", "num_processes")
+    names = ("num_replicas", "num_processes", "world_size", "num_ranks")
     found = (one.get(name) for one in holders for name in names)
     told = {"replicas": next((one for one in found if isinstance(one, int)), None)}
     torchs = classes("torch.utils.data", "DistributedSampler")

@@ -35,6 +35,9 @@ _SHARD = re.compile(r"(.+?)\.(tar|tgz|tar\.\w+)", re.IGNORECASE)
 _DATABASES = (".db", ".sqlite", ".sqlite3")
 _LISTS = (".jsonl", ".json", ".csv", ".tsv", ".txt", ".lst", ".list", ".yaml", ".yml", *_DATABASES)
 
+# Folders of lists alone: those of COCO, YOLO, Pascal VOC and of splits.
+_FOR_LISTS = ("annotations", "lists", "splits", "metadata", "meta", "imagesets", "jsons")
+
 # Bytes of a list beyond which it is not read, how many of one folder are, and rows of a table.
 _LARGEST, _MOST, _ROWS = 32 << 20, 20, 1_000_000
 
@@ -99,25 +102,63 @@ def _by_stem(names: Collection[str]) -> dict[str, list[str]]:
 
 
 def naming(moved: Sequence[str], root: str) -> dict[str, list[str]]:
-    """Say for each of these files which small lists name it, each with its line or table."""
+    """Say for each of these files which small lists name it, each with its line or table.
+
+    Also those in a folder for lists beside its own (`annotations/`), whose paths begin where no
+    other folder there has such a file.
+    """
     by_folder: dict[str, set[str]] = defaultdict(set)
     for path in moved:
         for folder in _upward(os.path.dirname(path), root):
             by_folder[folder].add(path)
-    found: dict[str, list[str]] = {}
+    bases = _for_lists(by_folder)
+    found: dict[str, list[str]] = defaultdict(list)
     for folder, paths in by_folder.items():
-        keys = {os.path.splitext(path)[0]: path for path in paths}
+        keys = {os.path.splitext(path)[0]: path for path in paths} | {one: one for one in paths}
         for name in _lists_of(folder):
             place = os.path.join(folder, name)
             said = os.path.relpath(place, root) if place.startswith(root) else place
             for line, text in _entries(place):
-                for before in (folder, root):
-                    full = os.path.normpath(os.path.join(before, text.replace("\\", "/")))
-                    named = full if full in paths else keys.get(full)
-                    told = f"{said.replace(os.sep, '/')}:{line}"
-                    if named is not None and told not in found.setdefault(named, []):
-                        found[named].append(told)
-    return found
+                told = f"{said.replace(os.sep, '/')}:{line}"
+                for path in _meant(text, keys, (folder, root), bases.get(folder, ())):
+                    if told not in found[path]:
+                        found[path].append(told)
+    return dict(found)
+
+
+def _for_lists(by_folder: dict[str, set[str]]) -> dict[str, list[str]]:
+    """Add folders for lists, and give for each those in which its paths may begin."""
+    bases: dict[str, list[str]] = {}
+    for folder in [*by_folder]:
+        inside = _folders_in(folder)
+        for there in inside:
+            if os.path.basename(there).lower() in _FOR_LISTS:
+                by_folder[there] |= by_folder[folder]
+                deeper = [one for each in inside[:_MOST] for one in _folders_in(each)[:_MOST]]
+                bases[there] = [folder, *inside, *deeper]
+    return bases
+
+
+def _meant(
+    text: str, keys: Mapping[str, str], sure: Sequence[str], perhaps: Sequence[str]
+) -> Iterator[str]:
+    """Give the files, by their paths with a suffix or without, that a text of a list names."""
+    for before in (*sure, *perhaps):
+        path = keys.get(os.path.normpath(os.path.join(before, text.replace("\\", "/"))))
+        if path is not None and (before in sure or _is_alone(text, perhaps)):
+            yield path
+
+
+def _folders_in(folder: str) -> list[str]:
+    try:
+        return sorted(one.path for one in list_names(folder).folders)
+    except OSError:
+        return []
+
+
+def _is_alone(text: str, bases: Sequence[str]) -> bool:
+    """Whether one folder alone has a file of that name."""
+    return sum(os.path.lexists(os.path.join(one, text)) for one in bases) == 1
 
 
 def _upward(folder: str, root: str) -> Iterator[str]:

@@ -98,7 +98,7 @@ def of_accelerate(*, pads: bool) -> tuple[str, Rule]:
 
 def of_user(text: str, function: Callable[..., Any], names: Sequence[str], root: str) -> Rule:
     """Give what a function of the user's does, which is given names of items, or paths."""
-    numbers = _Numbers(names)
+    numbers = _Numbers(names, root)
 
     def divide(items: Items, at: RankWorker) -> Items:
         try:
@@ -107,6 +107,7 @@ def of_user(text: str, function: Callable[..., Any], names: Sequence[str], root:
             given = theirs(list)(function(mine, at.rank, at.ranks))
         except BaseException as error:
             whom = f"for rank {at.rank} of {at.ranks:,}"
+            whom += "" if len(items) else ", which has no items to divide"
             raise CannotLookError(f"{text} {said_of(error, root)}, {whom}", fix=FIX) from error
         if given and _place(given[0]) is not None:  # places in the list do as well
             return [_item(text, one, items) for one in given]
@@ -118,8 +119,8 @@ def of_user(text: str, function: Callable[..., Any], names: Sequence[str], root:
 class _Numbers:
     """The places of names in a list, which may be very long; few of them are there again."""
 
-    def __init__(self, names: Sequence[str]) -> None:
-        self.count = len(names)
+    def __init__(self, names: Sequence[str], root: str) -> None:
+        self.count, self._root = len(names), root
         self._first: dict[str, int] = {}
         self._again: dict[str, list[int]] = {}
         for number, name in enumerate(map(_plain, names)):
@@ -137,6 +138,8 @@ class _Numbers:
     def of(self, given: Any) -> tuple[str, Sequence[int]]:
         """Give a name as it is listed, and its places: none, mostly one, or several."""
         name = given if isinstance(given, str) and given in self._first else _plain(str(given))
+        if name not in self._first and os.path.isabs(name):  # the function has resolved it
+            name = os.path.relpath(name, self._root)
         if name in self._again:
             return name, self._again[name]
         return name, (self._first[name],) if name in self._first else ()

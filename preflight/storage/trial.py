@@ -99,6 +99,7 @@ class _Trial:
         self._size = min(max(size, _LEAST), _MOST)
         self._suffix = suffix_in(told["path"]) or ".pt"
         self._learnt: Mapping[str, Any] = {}
+        self._seconds = 0.0
         self._read_by = ""
         self._writers = WRITERS
 
@@ -132,7 +133,9 @@ class _Trial:
         first = self.ask("learn", what, folder=folder, suffix=self._suffix, size=self._size)[0]
         self._learnt = first
         alone = os.path.join(self._folder, "alone-{}", f"entry{self._suffix}")
-        self.ask("alone", what, how=first["how"], path=alone, size=self._size)
+        said = self.ask("alone", what, how=first["how"], path=alone, size=self._size)
+        # The first call has imported what the others find there.
+        self._seconds = min(first["seconds"], said[0]["seconds"])
         names = ["0-0", "0-1", *(f"{one}-0" for one in range(1, WRITERS))]
         paths = [self._written(alone.format(one)) for one in names]
         there = [one for one in paths if os.path.lexists(one)]
@@ -150,7 +153,7 @@ class _Trial:
 
     def race(self, root: str) -> WriterTrial:
         """Have all write the same files at the same time, and one read them."""
-        each = min(max(_SAVES * self._learnt["seconds"], _TURN), _LONGEST_TURN)
+        each = min(max(_SAVES * self._seconds, _TURN), _LONGEST_TURN)
         seconds = max(_RACE, _FEWEST_TURNS * each)
         path = os.path.join(self._folder, "turn-{}", f"entry{self._suffix}")
         turns = int(seconds / each) + 2
@@ -160,7 +163,7 @@ class _Trial:
         ending = self._learnt["ending"]
         until = begin + seconds
         self._crew.order("race", path=path, ending=ending, begin=begin, each=each, until=until)
-        late = max(_LATE, _LATE_SAVES * self._learnt["seconds"])
+        late = max(_LATE, _LATE_SAVES * self._seconds)
         *writers, reader = self._crew.answers(seconds + min(late, self._patience))
         for each_said in (*writers, reader):
             _ours(each_said or {})

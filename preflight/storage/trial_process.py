@@ -92,17 +92,20 @@ class Writer:
     def alone(self, how: list[Any], path: str, size: int) -> dict[str, Any]:
         """Write one version, which nobody else writes meanwhile; the first writer does it twice."""
         order, *rest = how
+        seconds = 0.0
         self._how = How(Order(*order), *rest)
         self._value = VALUES[self._how.value](self._number + 1, size)
         for again in range(2 - bool(self._number)):
             at = path.format(f"{self._number}-{again}")
             os.makedirs(os.path.dirname(at))
+            begun = time.perf_counter()
             try:
                 call(self._function, self._how, at, self._value)
             except BaseException as error:
                 said = f"{self._told['writer']} {said_of(error, self._root)}"
                 raise CannotLookError(said) from error
-        return {}
+            seconds = time.perf_counter() - begun
+        return {"seconds": seconds}
 
     def race(
         self, path: str, ending: str, begin: float, each: float, until: float

@@ -71,8 +71,18 @@ def join_world(ranks: int, nodes: int = 1, rank: int = 0) -> None:
     def already_there(*_: object, **__: object) -> None:
         """Do nothing: the group was made before the user's code ran."""
 
+    make = dist.new_group
+
+    @functools.wraps(make)
+    def new_group(
+        ranks: Any = None, timeout: Any = None, backend: Any = None, *more: Any, **named: Any
+    ) -> Any:
+        """Make a group that talks to nobody either, whatever it is to talk by."""
+        return make(ranks, timeout, backend and dist.get_backend(), *more, **named)
+
     dist.init_process_group = already_there
     dist.distributed_c10d.init_process_group = already_there
+    dist.new_group = dist.distributed_c10d.new_group = new_group
 
 
 def refuse_unguarded(spec: Spec, root: str) -> None:

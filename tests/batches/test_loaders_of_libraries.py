@@ -146,3 +146,21 @@ def test_a_batch_sampler_says_how_many_samples_are_left_out(tmp_path: Path) -> N
     assert batch_size_of(vars(loader)) == 64
     assert epoch is not None
     assert (epoch.batches, epoch.batch_size, epoch.drop_last) == (0, 64, True)
+
+
+@pytest.mark.parametrize(("takes", "words"), [(None, "ranks"), (9, "one"), (None, "own")])
+def test_what_batches_take_is_what_their_own_sampler_gives(takes: int | None, words: str) -> None:
+    """A loader that is given batches has a sampler of its own, which nobody asks."""
+    from torch.utils.data import BatchSampler, DataLoader, DistributedSampler, SequentialSampler
+
+    from preflight.batches.child.about_loader import about_loader
+
+    rows: Any = range(9)
+    sampler: Any = {
+        "ranks": DistributedSampler(rows, 2, 0),
+        "one": SequentialSampler(rows),
+        "own": [0, 2],
+    }[words]
+    loader: Any = DataLoader(rows, batch_sampler=BatchSampler(sampler, 2, drop_last=False))
+
+    assert about_loader(loader)["takes"] == takes

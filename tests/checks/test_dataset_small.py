@@ -344,3 +344,51 @@ def test_the_launch_is_taken_from_the_command(tmp_path: Path) -> None:
 
     assert finding.at.name == "{0..1}.tar"
     assert finding.evidence == {"samples": 10, "step": 15}
+
+
+SHARES = """
+import os
+
+import webdataset as wds
+from torch.utils.data import DataLoader
+
+
+def of(urls, workers=0, **how):
+    data = wds.WebDataset(urls, shardshuffle=False, **how)
+    return DataLoader(data, batch_size=None, num_workers=workers)
+
+
+def overlapping():
+    return {{
+        "drawn": of({urls!r}[:2], 3, resampled=True),
+        "all": of({urls!r}, 3),
+    }}
+
+
+def own():
+    rank, ranks = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+    return of({urls!r}[rank::ranks], nodesplitter=lambda own: own)
+"""
+
+
+@pytest.mark.parametrize(("factory", "ranks"), [("overlapping", 1), ("own", 2)])
+def test_a_loader_is_judged_by_all_that_it_reads_and_divides(
+    tmp_path: Path, factory: str, ranks: int
+) -> None:
+    """Some of its shards are those of another loader, which draws them; or they are a rank's own.
+
+    Two ranks of one shard each do, and so do four shards for three workers.
+    """
+    job_of(tmp_path, 4 if ranks == 1 else 2, 0)
+    urls = sorted(str(one) for one in tmp_path.glob("*.tar"))
+    (tmp_path / "train.py").write_text(SHARES.format(urls=urls), encoding="utf-8")
+
+    report = preflight.run(
+        f"loader=train:{factory}",
+        folder=str(tmp_path),
+        elsewhere=True,
+        world_size=ranks,
+        select=["dataset", "loader"],
+    )
+
+    assert [one.message for one in report.findings if one.check == "dataset-small"] == []

@@ -7,6 +7,8 @@ import json
 import sqlite3
 from pathlib import Path
 
+import pytest
+
 from preflight.quarantine.along import belonging, naming, ranges
 from tests.files import put
 
@@ -85,6 +87,21 @@ def test_lists_of_every_usual_form_are_read(tmp_path: Path) -> None:
         "table.csv:2",
         "train.txt:2",
     ]
+
+
+@pytest.mark.parametrize("images", ["train2017", "images/train2017"])
+def test_a_list_in_a_folder_beside_the_images_is_read(tmp_path: Path, images: str) -> None:
+    """As COCO's, whose names begin in a folder that nobody tells; not where two have such one."""
+    others = images.replace("train", "val")
+    put(tmp_path, f"{images}/1.jpg", f"{images}/2.jpg", f"{others}/2.jpg", f"{others}/3.jpg")
+    listed = {"images": [{"id": one, "file_name": f"{one}.jpg"} for one in (1, 2, 3)]}
+    place = "annotations/instances_train2017.json"
+    put(tmp_path, place, content=json.dumps(listed, indent=1).encode())
+    put(tmp_path, "splits/val.txt", content=f"{images}/1\n{others}/3.jpg\n".encode())
+
+    assert named(tmp_path, f"{images}/1.jpg") == [f"{place}:5", "splits/val.txt:1"]
+    assert named(tmp_path, f"{others}/3.jpg") == [f"{place}:13", "splits/val.txt:2"]
+    assert named(tmp_path, f"{images}/2.jpg") == []
 
 
 def test_lists_with_labels_and_databases_are_read(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ import time
 import torch
 import webdataset as wds
 from torch.utils.data import (
+    BatchSampler,
     DataLoader,
     Dataset,
     DistributedSampler,
@@ -83,6 +84,42 @@ class Buckets:
             own = own[size:]
 
 
+class Chosen:
+    """A sampler of the user's own, made like torch's: each rank takes its part of one order."""
+
+    def __init__(self, number, *, seed):
+        self.number, self.seed, self.rank, self.world_size = number, seed, RANK, WORLD
+
+    def __iter__(self):
+        order = shuffled(range(self.number), seed=self.seed)
+        return iter(order[self.rank : self.number // WORLD * WORLD : self.world_size])
+
+
+class WholeBatches:
+    """A batch sampler of the user's own: each rank has as many batches, and some are left over."""
+
+    def __init__(self, number):
+        self.number = number
+
+    def __iter__(self):
+        every = [range(one, one + 3) for one in range(0, self.number, 3)]
+        return iter(every[RANK : len(every) // WORLD * WORLD : WORLD])
+
+
+def batches_of(data):
+    """As detectors have them: batches are made of what a sampler gives the rank."""
+    batches = BatchSampler(DistributedSampler(data, shuffle=False), 4, drop_last=False)
+    return DataLoader(data, batch_sampler=batches)
+
+
+def of_pipes():
+    """Divides by itself, for which torch has ranks agree on a seed by a group of its own."""
+    from torch.utils.data.datapipes.iter import IterableWrapper
+
+    rows = [{"path": name} for name in NAMES[:40]]
+    return DataLoader(IterableWrapper(rows).shuffle().sharding_filter(), batch_size=5)
+
+
 def distributed(data, **more):
     sampler = DistributedSampler(data, seed=7, **more)
     return DataLoader(data, batch_size=4, sampler=sampler)
@@ -116,6 +153,9 @@ def healthy():
         "halves": distributed(halves[0]),
         "even stream": DataLoader(Stream(NAMES[:40]), batch_size=5, num_workers=2),
         "a list of each rank": alone_in(Named(NAMES[RANK:40:WORLD])),
+        "batches of a sampler": batches_of(Named(NAMES)),
+        "whole batches alone": DataLoader(Named(NAMES), batch_sampler=WholeBatches(45)),
+        "pipes": of_pipes(),
         "no rank at all": DataLoader(Nameless(NAMES), batch_size=4),
     }
 
@@ -158,9 +198,11 @@ def drawn_alike():
     """Streams without an end of which each rank draws shards by itself, or all the same."""
     url = os.path.join(FOLDER, "train-{0..4}.tar")
 
-    def web(*stages, shuffle=0, **how):
+    one = os.path.join(FOLDER, "train-0.tar")
+
+    def web(*stages, shuffle=0, urls=url, **how):
         more = (wds.shuffle(shuffle),) if shuffle else ()
-        drawn = wds.ResampledShards(url, **how)
+        drawn = wds.ResampledShards(urls, **how)
         data = wds.DataPipeline(drawn, *stages, wds.tarfile_to_samples(), *more)
         return DataLoader(data, batch_size=3, num_workers=1, collate_fn=list)
 
@@ -171,13 +213,18 @@ def drawn_alike():
         "alike, divided": web(wds.split_by_node, **alike),
         "alike": web(**alike),
         "validation alike": web(**alike),
+        "one shard": web(urls=one),
+        "one shard, shuffled": web(shuffle=30, urls=one),
         "alike, shuffled": web(shuffle=30, **alike),
         "by random numbers": web(deterministic=True, worker_seed=lambda: random.randrange(999)),
     }
 
 
 def divided():
-    return {**healthy(), **short(), **prepared()}
+    import torch.distributed as dist
+
+    dist.new_group(backend="gloo")  # as for what has no place on a GPU
+    return {**healthy(), **short(), **prepared(), **by_datasets()}
 
 
 def unlike():
@@ -307,6 +354,26 @@ def prepared():
     return found
 
 
+def by_datasets():
+    """Loaders of a table, and of a stream of shards, as `datasets` divides them."""
+    try:
+        import datasets
+        from datasets.distributed import split_dataset_by_node
+    except ImportError:
+        return {}
+
+    def rows(shards):
+        yield from ({"row": torch.tensor([shard, one])} for shard in shards for one in range(4))
+
+    datasets.disable_progress_bars()
+    table = datasets.Dataset.from_dict({"row": list(range(45))}).with_format("torch")
+    stream = datasets.IterableDataset.from_generator(rows, gen_kwargs={"shards": list(range(5))})
+    return {
+        "table": DataLoader(split_dataset_by_node(table, RANK, WORLD), batch_size=11),
+        "stream of shards": DataLoader(split_dataset_by_node(stream, RANK, WORLD), batch_size=2),
+    }
+
+
 def written_down():
     """Loaders by a number of ranks, or a rank, that is not the job's, and healthy ones."""
     data, each = Named(NAMES), len(NAMES) // WORLD
@@ -321,6 +388,8 @@ def written_down():
         "a sampler of eight": by(8, RANK),
         "a sampler of rank 0": by(WORLD, 0),
         "one seed each": by(seed=RANK),
+        "a sampler with one seed each": DataLoader(data, sampler=Chosen(45, seed=RANK)),
+        "a sampler with one seed, once": DataLoader(data, sampler=Chosen(45, seed=1)),
         "the first part": of(NAMES[::WORLD]),
         "the last as the first": of(NAMES[RANK % max(WORLD - 1, 1) :: WORLD]),
         "every eighth": of(NAMES[RANK::8]),

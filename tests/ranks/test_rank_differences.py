@@ -255,7 +255,7 @@ def test_of_samples_without_names_it_is_said_which_were_compared(
 
 
 def streamed(*keys: int, **more: Any) -> dict[str, Any]:
-    return told(*keys, by="whole", is_stream=True, **more)
+    return told(*keys, **{"by": "whole", "is_stream": True, **more})
 
 
 def test_a_stream_that_ranks_have_as_a_whole_in_one_order_is_told() -> None:
@@ -264,6 +264,9 @@ def test_a_stream_that_ranks_have_as_a_whole_in_one_order_is_told() -> None:
     (found,) = order(same, same, random=same).found
 
     assert (found.cause, found.others, found.of) == ("undivided", 0, 4)
+    pipeline = {"about": {**ABOUT, "is_webdataset": True}, "by": "text"}
+    tuples = streamed(1, 2, 3, 4, **pipeline)
+    assert [one.cause for one in order(tuples, tuples, random=tuples).found] == ["shared"]
     assert order(same, again, random=same).found == ()
     assert order(same, same, random=again).found == ()
     assert order(streamed(1, 2), streamed(3, 4), random=streamed(1, 2)).found == ()

@@ -219,6 +219,19 @@ def paths(items, rank, world_size):
 
 def too_many(items, rank, world_size):
     return range(rank, len(items) + 1, world_size)
+
+def resolved(items, rank, world_size):
+    import pathlib
+    return [pathlib.Path(one).resolve() for one in items[rank::world_size]]
+
+def seeded(items, rank, world_size, seed):
+    return items[rank::world_size]
+
+def all_but_0(items, rank, world_size):
+    return items[rank - 1 :: world_size - 1] if rank else []
+
+def some(items, rank, world_size):
+    return [max(items)]
 """
 
 
@@ -230,25 +243,34 @@ def test_a_function_of_the_user_divides_as_it_says(
         f'[[cache]]\npath = "cache"\nname = "{name}"\nof = ["photos"]\nsplit = "job:{name}"\n'
         for name in (
             *("half", "captions", "places", "raising", "others"),
-            *("arrays", "paths", "too_many"),
+            *("arrays", "paths", "too_many", "resolved", "seeded"),
         )
     )
+    settings += '[[cache]]\npath = "cache"\nname = "some"\nof = ["photos"]\n'
+    settings += 'split = ["job:all_but_0", "job:some"]\n'
     settings += '[[cache]]\npath = "to_be"\nof = ["photos"]\nsplit = "strided"\nwritten = true\n'
     report, met = run(PHOTOS + settings, world_size=4)
 
     facts = {one.name: one for one in met}
-    assert facts.keys() == {"half", "captions", "places", "arrays", "paths", "to_be"}
+    assert facts.keys() == {
+        *("half", "captions", "places"),
+        *("arrays", "paths", "resolved", "to_be"),
+    }
     assert (facts["half"].nobody, facts["half"].unstable) == (6, False)
     assert facts["captions"].unstable
     assert facts["places"].owners[1] == (1, 5, 9)
     assert facts["arrays"].owners[1] == (3, 4, 5)
-    assert facts["paths"].owners == facts["to_be"].owners == facts["places"].owners
+    for name in ("paths", "resolved", "to_be"):
+        assert facts[name].owners == facts["places"].owners
     (outcome,) = (one for one in report.checks if one.id == "world-ownership")
     errors = sorted(one.error for one in outcome.broken)
     assert errors[0].startswith("job:others gives cat.png, which is none of its items")
     assert errors[1].startswith("job:raising raises TypeError")
     assert "in job.py:15, for rank 0 of 4" in errors[1]
-    assert errors[2] == "job:too_many gives 12 for a place in 12 items"
+    assert "missing 1 required positional argument: 'seed', for rank 0 of 4" in errors[2]
+    assert errors[3].startswith("job:some raises ValueError")
+    assert errors[3].endswith("for rank 0 of 4, which has no items to divide")
+    assert errors[4] == "job:too_many gives 12 for a place in 12 items"
 
 
 def test_where_accelerate_is_not_installed_nobody_can_judge(

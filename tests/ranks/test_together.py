@@ -14,6 +14,7 @@ from preflight.ranks.made.facts import OtherItems
 from preflight.ranks.made.rank_differences import order_of
 from preflight.ranks.made.together import may_lack, may_leave, nobodys
 
+OWN = {"batch_size": None}
 ABOUT = {"even_batches": None, "is_webdataset": False, "batch_size": 2, "drop_last": False}
 
 
@@ -53,6 +54,8 @@ def asks(*parts: Any) -> bool:
         ([counted(1), counted(1), counted(1), counted(0)], counted(3)),  # more ranks than items
         ([counted(0)] * 4, counted(0)),
         ([counted(62)] * 4, counted(256)),  # what does not fill a batch of each rank
+        ([counted(16, about=OWN)] * 4, counted(71, about=OWN)),  # batches of the job's own
+        ([counted(12, skips=2)] * 4, counted(60, skips=2)),  # those that were trained on before
     ],
 )
 def test_parts_that_make_the_whole_leave_nothing(parts: list[Any], whole: Any) -> None:
@@ -117,6 +120,11 @@ def test_only_ranks_with_parts_are_asked_what_one_more_would_have() -> None:
 def test_a_part_of_a_part_is_counted_also_of_samples_without_names() -> None:
     assert left([counted(4)] * 4, counted(64)) == OtherItems("twice", 48, 64)
     assert left([counted(16)] * 2, counted(64)) == OtherItems("twice", 32, 64)
+
+
+def test_more_than_a_batch_of_each_rank_is_told_whoever_makes_batches() -> None:
+    assert left([counted(16, about=OWN)] * 4, counted(73, about=OWN)) == OtherItems("twice", 9, 73)
+    assert left([counted(4, skips=2)] * 4, counted(60, skips=2)) == OtherItems("twice", 44, 60)
 
 
 def test_batches_are_counted_where_nobody_knows_their_samples() -> None:

@@ -36,7 +36,8 @@ def _resumes(loader: object, real: object) -> bool:
 
 def _takes(own: Any) -> int | None:
     """Say how many samples an epoch has, where torch's own samplers take each once."""
-    sampler, batches = own.get("sampler"), own.get("batch_sampler")
+    batches = own.get("batch_sampler")
+    sampler: Any = getattr(batches, "sampler", None)
     if type(sampler) not in (
         *classes("torch.utils.data", "SequentialSampler"),
         *classes("torch.utils.data", "RandomSampler"),

@@ -65,6 +65,7 @@ def told_of_epoch(
     parts = parts_of(real)
     told: dict[str, Any] = {"about": about(parts), "workers": parts.get("num_workers") or 0}
     told["resampled"] = resamples(own_attributes(loader))
+    told["skips"] = own_attributes(parts.get("batch_sampler")).get("skip_batches") or 0
     if draws:
         drawn = drawn_shards(loader, told["workers"])
         told["shards"] = [] if drawn is None else [*map(_number_of, drawn.addresses[0])]
@@ -76,7 +77,8 @@ def told_of_epoch(
         # Rank 0 alone reads, and hands each batch to its rank: what it has is that of all.
         read = {} if loader.state.process_index else _counted(real, parts, alive, lambda _: False)
         return {**told, **read, "handed_out": True}
-    if not own_attributes(loader).get("rng_types"):
+    pipes = classes("torch.utils.data", "IterDataPipe")
+    if not (own_attributes(loader).get("rng_types") or isinstance(parts.get("dataset"), pipes)):
         return {**told, **_counted(loader, parts, alive, wanted)}
     with kept_random_state():
         _agree(loader)
@@ -112,7 +114,7 @@ def about(parts: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _agree(loader: object) -> None:
-    """Have random numbers begin as all ranks agree at each epoch: accelerate sends its own around.
+    """Have random numbers begin as all ranks agree at each epoch, as accelerate and pipes do.
 
     Here nobody is there to send them to.
     """

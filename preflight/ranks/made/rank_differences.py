@@ -226,13 +226,14 @@ def _of_other_lists(first: Told, last: Told, ranks: int) -> OtherItems | None:
 def _of_all(first: Told, last: Told, again: Told) -> Iterator[OtherItems]:
     """Say that every rank reads all there is: of webdataset's, where it is told so."""
     keys, yours = first["keys"], last["keys"]
-    is_known = first["about"]["is_webdataset"] and first["by"] in ("key", "whole")
-    if is_known and keys and {*keys} == {*yours}:
+    is_webdataset = first["about"]["is_webdataset"]
+    if is_webdataset and first["by"] in ("key", "whole") and keys and {*keys} == {*yours}:
         orders = (zip(keys, one["keys"], strict=False) for one in (last, again))
         moved = max(sum(one != other for one, other in order) for order in orders)
         yield OtherItems("shared", moved, len(keys))
     elif first["is_stream"] and keys == yours == again["keys"] and 2 * len({*keys}) > len(keys):
-        yield OtherItems("undivided", 0, len(keys), before=next(iter(first["names"]), ""))
+        cause = "shared" if is_webdataset else "undivided"
+        yield OtherItems(cause, 0, len(keys), before=next(iter(first["names"]), ""))
 
 
 def draw_alike(tellings: Mapping[int, Told]) -> bool:

@@ -135,10 +135,11 @@ def _number(told: Sequence[Told], ranks: int) -> int | None:
 
 
 def _uneven(whole: Told, ranks: int) -> int:
-    """Say how many items may be left out to have even parts and batches."""
+    """Say how many items may be left out to have even parts and batches, or are skipped."""
     about = whole["about"]
-    is_known = whole["samples"] is not None and not (whole["is_stream"] and not about["batch_size"])
-    return ranks if is_known and not about["drop_last"] else _of_batches(whole, ranks)
+    is_known = whole["samples"] is not None and about["batch_size"] and not about["drop_last"]
+    left = ranks if is_known else _of_batches(whole, ranks)
+    return left + int(whole.get("skips", 0)) * _of_batches(whole, ranks)
 
 
 def _of_batches(whole: Told, ranks: int) -> int:
