@@ -39,8 +39,8 @@ from preflight.images.facts import FolderFacts, ImageDamage, Picture, Pictures, 
 from preflight.keys.facts import CacheKeys, LackedKind, Respelled, SharedKey
 from preflight.kinds.same import EVALUATES, EVENED, Same
 from preflight.launched.facts import FoundThere, RankSeen, RanksSeen
+from preflight.loaders.epoch_length import EpochLength
 from preflight.loaders.facts import (
-    EpochLength,
     Held,
     Inherited,
     Loaded,

@@ -7,12 +7,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from preflight.batches.facts import LOST, NO_TIME, Drawn, FirstBatches, OnTheWay, Parcel
+from preflight.batches.facts import LOST, NO_TIME, Drawn, FirstBatches, OnTheWay, Parcel, Traceback
 from preflight.batches.stacks import stacks
-from preflight.batches.tracebacks import our_failure, printed, told
+from preflight.batches.tracebacks import Printed, our_failure, printed
 from preflight.flow.facts import Flow
 from preflight.flow.told import counts_of, flow_of
 from preflight.sheets.facts import Sheet
+from preflight.users_code.frames import user_frames
 from preflight.users_code.fresh.anew import Anew
 from preflight.users_code.fresh.silence import Silence
 from preflight.values.exit_status import ending
@@ -183,7 +184,7 @@ class _Watch:
                 "seconds_each": tuple(self._seconds[1:]),
                 **_facts_of(how),
                 "on_the_way": self._on_the_way(),
-                "printed": tuple(told(one, self.watching.root) for one in every),
+                "printed": tuple(_told(one, self.watching.root) for one in every),
             }
         )
         if self._flow is not None:
@@ -257,3 +258,15 @@ def _facts_of(plain: Mapping[str, Any]) -> dict[str, Any]:
     built = from_wire(FirstBatches, {k: v for k, v in bare.items() if k != "standing"})
     more = {"standing": plain["standing"]} if "standing" in plain else {}
     return {**{name: getattr(built, name) for name in plain if name != "standing"}, **more}
+
+
+def _told(one: Printed, root: str) -> Traceback:
+    """Give a printed exception as facts."""
+    return Traceback(
+        title=one.title,
+        error=one.error,
+        frames=user_frames(one.calls, root),
+        unsent=any(
+            call.name == "_feed" and call.filename.endswith("queues.py") for call in one.calls
+        ),
+    )

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import contextlib
 import faulthandler
+import linecache
 import os
 import signal
 import time
+import traceback
 from collections.abc import Callable
 
 from preflight.batches.facts import Standing
-from preflight.batches.tracebacks import standing
+from preflight.users_code.facts import Frame
+from preflight.users_code.frames import user_frames
 from preflight.users_code.fresh.anew import Anew
 from preflight.users_code.fresh.descendants import Descendant
+from preflight.users_code.written_stacks import threads_of
+from preflight.values.names import name_of
 
 # How long a process is given to write its stacks and to end of it, in seconds.
 _PATIENCE = 2.0
@@ -25,6 +30,8 @@ _NEARLY, _TIMED_OUT = 0.8, "Timeout ("
 _LAST = {"done", "further", "unmade"}
 
 _STDERR = 2
+
+_MOST_LINES = 30
 
 TRAINING = "the training process"
 
@@ -108,3 +115,24 @@ def _workers(anew: Anew) -> list[Descendant]:
 
 def _is_beside(process: Descendant, parent: int) -> bool:
     return process.parent == parent and any(one in process.words for one in _NO_WORKERS)
+
+
+def standing(process: str, text: str, root: str) -> Standing:
+    """Say where a process stands, by faulthandler's stacks: the main thread's is the last."""
+    (*_, main) = [[], *threads_of(text)]
+    calls = [traceback.FrameSummary(*one) for one in reversed(main[:_MOST_LINES])]
+    return Standing(
+        process=process,
+        lines=tuple(_frame(one, root) for one in calls),
+        users=user_frames(calls, root),
+    )
+
+
+def _frame(one: traceback.FrameSummary, root: str) -> Frame:
+    path = os.path.abspath(one.filename)
+    return Frame(
+        file=name_of(path, root) if os.path.isfile(path) else one.filename,
+        line=one.lineno or 0,
+        function=one.name,
+        text=linecache.getline(one.filename, one.lineno or 0).strip(),
+    )

@@ -1,19 +1,14 @@
-"""Reads tracebacks off what processes print: Python's own, and the stacks of faulthandler."""
+"""Reads tracebacks off what processes print."""
 
 from __future__ import annotations
 
-import linecache
-import os
 import re
 import traceback
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from preflight.batches.facts import Standing, Traceback
 from preflight.findings.our_failures import ElsewhereError
-from preflight.users_code.facts import Frame
-from preflight.users_code.frames import text_of, user_frames
-from preflight.users_code.written_stacks import threads_of
+from preflight.users_code.frames import text_of
 from preflight.values.names import name_of
 from preflight.values.own_files import HOME, is_of_ours
 
@@ -24,7 +19,6 @@ _CALL = re.compile(r'\s+File "(?P<file>.+)", line (?P<line>\d{1,9}),? in (?P<nam
 _CHAIN = ("During handling of the above", "The above exception was")
 
 _LONGEST = 2_000
-_MOST_LINES = 30
 
 
 class Printed(NamedTuple):
@@ -96,36 +90,3 @@ def _rest(lines: Iterable[str]) -> Iterator[str]:
         if not line.startswith("  ") or _CALL.fullmatch(line):
             return
         yield line
-
-
-def told(one: Printed, root: str) -> Traceback:
-    """Give a printed exception as facts."""
-    return Traceback(
-        title=one.title,
-        error=one.error,
-        frames=user_frames(one.calls, root),
-        unsent=any(
-            call.name == "_feed" and call.filename.endswith("queues.py") for call in one.calls
-        ),
-    )
-
-
-def standing(process: str, text: str, root: str) -> Standing:
-    """Say where a process stands, by faulthandler's stacks: the main thread's is the last."""
-    (*_, main) = [[], *threads_of(text)]
-    calls = [traceback.FrameSummary(*one) for one in reversed(main[:_MOST_LINES])]
-    return Standing(
-        process=process,
-        lines=tuple(_frame(one, root) for one in calls),
-        users=user_frames(calls, root),
-    )
-
-
-def _frame(one: traceback.FrameSummary, root: str) -> Frame:
-    path = os.path.abspath(one.filename)
-    return Frame(
-        file=name_of(path, root) if os.path.isfile(path) else one.filename,
-        line=one.lineno or 0,
-        function=one.name,
-        text=linecache.getline(one.filename, one.lineno or 0).strip(),
-    )

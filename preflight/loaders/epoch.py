@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from preflight.loaders.facts import EpochLength
+from preflight.loaders.epoch_length import EpochLength
 from preflight.objects.attributes import classes, own_attributes
 from preflight.objects.paths import type_name
 from preflight.users_code.frames import is_users

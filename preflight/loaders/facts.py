@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from preflight.loaders.epoch_length import EpochLength
 from preflight.objects.facts import Definition, Weight
 
 
@@ -75,20 +76,6 @@ class Inherited(NamedTuple):
 
     cut: tuple[str, ...] = ()
     """What was not looked at because there is too much of it."""
-
-
-class EpochLength(NamedTuple):
-    """How much one epoch is, by the lengths that torch itself goes by."""
-
-    samples: int
-    """Of the data set."""
-
-    drawn: int
-    """Of those that the sampler draws."""
-
-    batches: int
-    batch_size: int | None
-    drop_last: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

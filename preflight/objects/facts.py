@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from preflight.findings.finding import Location
+if TYPE_CHECKING:
+    from preflight.findings.finding import Location
 
 
 class Definition(NamedTuple):
@@ -19,6 +20,8 @@ class Definition(NamedTuple):
 
     def at(self, name: str) -> Location:
         """Give this place for what has a name there."""
+        from preflight.findings.finding import Location
+
         return Location(file=self.file, line=self.line if self.file else None, name=name)
 
 

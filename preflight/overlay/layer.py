@@ -49,14 +49,13 @@ class Layer:
         self.on_read: Callable[[str], None] | None = None
         """Told of each file that is opened to be read."""
 
-        if not on_disk.is_folder(self._files):
-            on_disk.make_folders(self._files)
-            on_disk.utime(self._files, (0, 0))
+        on_disk.make_folders(self._files)
         on_disk.make_folders(self._kept)
         with on_disk.open_file(self._removed, "a+", encoding="utf-8") as file:
             file.seek(0)
             self._hidden = {json.loads(line) for line in file}  # by a process before this one
         self._is_empty = not self._hidden
+        self._begun = on_disk.common_byte(os.path.join(self._home, "begun"))
 
     def own(self, path: AnyPath) -> str | None:
         """Give the path that is meant, where the layer lies over it; None of all others."""
@@ -119,12 +118,9 @@ class Layer:
         return self.reading(path)
 
     def is_still_empty(self) -> bool:
-        """Whether no process has written anything: the first file gives its folder a time."""
+        """Whether no process has written anything; asked so often that the system is not asked."""
         if self._is_empty:
-            try:
-                self._is_empty = not on_disk.stat(self._files).st_mtime_ns
-            except FileNotFoundError:  # taken away, once the script has ended
-                return True
+            self._is_empty = not self._begun[0]
         return self._is_empty
 
     def writing(self, path: AnyPath, *, fresh: bool) -> AnyPath:
@@ -153,7 +149,11 @@ class Layer:
             return  # what is to be done will fail, and say so
         if self._lies_below(parent) and not on_disk.access(parent, os.W_OK):
             raise refusal(errno.EACCES, own)
-        on_disk.make_folders(self.above(parent))
+        self._make_folders(parent)
+
+    def _make_folders(self, own: str) -> None:
+        self._begun[0] = True
+        on_disk.make_folders(self.above(own))
 
     def has_changed(self, path: AnyPath) -> bool:
         """Whether what is read there is not what lies there on the disk."""
@@ -199,7 +199,7 @@ class Layer:
         if not self.is_folder(own):
             self.writing(own, fresh=False)
             return
-        on_disk.make_folders(self.above(own))
+        self._make_folders(own)
         for name in self.names(own):
             self._bring(os.path.join(own, name))
 

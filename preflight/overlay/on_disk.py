@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import mmap
 import os
 import stat as modes
 from collections.abc import Iterator
@@ -13,7 +14,7 @@ AnyPath: TypeAlias = Any
 """What the functions of `os` take for a path: also bytes, `Path`, and descriptors."""
 
 lstat, stat, listdir, getcwd = os.lstat, os.stat, os.listdir, os.getcwd
-rename, access, utime = os.rename, os.access, os.utime
+rename, access = os.rename, os.access
 _mkdir, _unlink, _rmdir = os.mkdir, os.unlink, os.rmdir
 _symlink, _readlink, _chmod = os.symlink, os.readlink, os.chmod
 open_file = io.open
@@ -44,6 +45,14 @@ def copy(source: str, target: str) -> None:
     else:  # such as a log that may only be added to
         with open_file(target, "xb"):
             _chmod(target, stat(source).st_mode)
+
+
+def common_byte(path: str) -> mmap.mmap:
+    """Give a byte in memory that all processes have in common which name the same file."""
+    with open_file(path, "a+b", buffering=0) as file:
+        if not file.tell():
+            file.write(b"\0")
+        return mmap.mmap(file.fileno(), 1)
 
 
 def remove(path: str) -> None:

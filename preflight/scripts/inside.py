@@ -132,10 +132,12 @@ def _run(
 
 def left_for_want(watch: Watch) -> Raised | None:
     """Say that it did nothing since there is no GPU, where it asks for one and goes on with it."""
+    if watch.given or watch.steps or "torch" not in sys.modules:
+        return None
     from preflight.users_code.asked_for_gpu import left_without_gpu
     from preflight.users_code.lacking import sees_gpu
 
-    if watch.given or watch.steps or "torch" not in sys.modules or sees_gpu():
+    if sees_gpu():
         return None
     for module in list(sys.modules.values()):
         file: Any = getattr(module, "__file__", None)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from preflight.findings.finding import Location
+if TYPE_CHECKING:
+    from preflight.findings.finding import Location
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,6 +20,8 @@ class Frame:
 
     def place(self, name: str | None = None) -> Location:
         """Give where this is, for what has a name there."""
+        from preflight.findings.finding import Location
+
         return Location(file=self.file, line=self.line, name=name)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from preflight.findings.finding import Severity
-from preflight.loaders.facts import EpochLength
+from preflight.loaders.epoch_length import EpochLength
 from preflight.loaders.sent import Known, walk_loader
 from preflight.settings.job import Job
 from preflight.testing import ask

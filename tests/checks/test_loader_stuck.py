@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from preflight.batches.tracebacks import printed, standing
+from preflight.batches.stacks import standing
+from preflight.batches.tracebacks import printed
 from preflight.facts import FirstBatches, Frame, Standing, Structure, Traceback
 from preflight.finding import Severity
 from preflight.testing import ask

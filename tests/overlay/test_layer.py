@@ -254,13 +254,23 @@ def test_a_later_layer_in_the_same_folder_goes_on(tmp_path: Path, job: Path) -> 
 _ALIKE = ((errno.ENOTEMPTY, errno.EEXIST), (errno.ENOENT, errno.ENOTDIR))
 
 
+OTHER = """
+import sys
+from preflight.overlay.lay_over import laid_over
+from preflight.overlay.layer import Layer
+
+with laid_over(Layer(sys.argv[2], always=(sys.argv[1],))), open(f"{sys.argv[1]}/a", "w") as file:
+    file.write("theirs")
+"""
+
+
 def test_what_another_process_has_written_is_read(tmp_path: Path, job: Path) -> None:
     """A layer in which nothing was written yet is asked for little."""
-    ours, theirs = (layer_over(job, tmp_path / "scratch") for _ in range(2))
+    ours = layer_over(job, tmp_path / "scratch")
     path = str(job / "a")
     assert ours.reading(path) is path
-    with laid_over(theirs):
-        Path(path).write_text("theirs")
+    words = [sys.executable, "-c", OTHER, str(job), str(tmp_path / "scratch")]
+    subprocess.run(words, cwd=ROOT, check=True)
     with open(ours.reading(path), encoding="utf-8") as file:
         assert file.read() == "theirs"
 

@@ -10,7 +10,6 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 from preflight.loaders.epoch import length_of
-from preflight.loaders.facts import Sent
 from preflight.scripts.facts import Met
 from preflight.scripts.failing import guarded
 from preflight.scripts.met.evaluated import look_at_sums
@@ -209,8 +208,11 @@ class _Seen:
     def look_once(self, loader: Any, at: Frame | None) -> tuple[str, Counting | None]:
         """Give the facts of a loader that is met for the first time, and have its pipeline count.
 
-        Where these say that it cannot be sent to its workers, the check that tells so is given.
+        Where these say that it cannot be sent to its workers, the check that tells so is given. In
+        a second run of a script, nobody asks.
         """
+        if not self._watch.options["wants"]:
+            return "", None
         try:
             known = loader in self._seen
             self._seen.add(loader)
@@ -218,6 +220,7 @@ class _Seen:
             return "", None
         if known:
             return "", None
+        from preflight.loaders.facts import Sent
         from preflight.pipelines.facts import Reads
         from preflight.scripts.met.flows import counting
         from preflight.scripts.met.loader_look import look, name_of_loader

@@ -274,12 +274,12 @@ class Log:
 
     def _may_go_on(self) -> None:
         """Note how a script goes on that declares no option: by what it reads, or by itself."""
+        if self._first is None or self.has_way:
+            return
         from preflight.resuming.every_way import ways_read
 
         own = self.watch.own
         files = (getattr(one, "__file__", None) for one in list(sys.modules.values()))
-        if self._first is None or self.has_way:
-            return
         texts = ["".join(linecache.getlines(one)) for one in files if one and own.has(one)]
         for way in ways_read(texts, sys.argv[1:], (os.getcwd(), self.watch.folder)):
             self._write(way)

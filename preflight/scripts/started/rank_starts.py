@@ -26,6 +26,9 @@ from preflight.scripts.watch import OF_PROCESS, Watch
 from preflight.users_code.facts import Lack
 from preflight.values.own_files import HOME
 
+# What a loader reads is asked of each process; all else of one of them.
+_OF_EACH = ("Reads",)
+
 # Our folder is on the path only while we are imported.
 _BEGIN = """
 import os, sys
@@ -93,7 +96,7 @@ class RankStarts:
             "scratch": folder,
             "stdin": None,
         }
-        told = {"script": script, "options": {**asked["options"], "wants": ()}}
+        told = {"script": script, "options": {**asked["options"], "wants": _OF_EACH}}
         with open(os.path.join(folder, ASKED), "w", encoding="utf-8") as file:
             json.dump(told, file)
         return [*python, "-c", BOOT, HOME, folder]
@@ -103,7 +106,7 @@ class RankStarts:
         folder = self._folder()
         self._folders[process] = folder
         is_other = _is_of_torch(process) and process._args[1] > 0  # noqa: SLF001  its number
-        self._at_work.told = self._told(folder, {"wants": ()} if is_other else {})
+        self._at_work.told = self._told(folder, {"wants": _OF_EACH} if is_other else {})
         try:
             return begin()
         finally:
