@@ -71,6 +71,7 @@ _ABOUT = re.compile(
 )
 _LOGS = re.compile(r"events\.out\.tfevents\..*")
 _READ = frozenset({*IMAGE_SUFFIXES, *CACHE_SUFFIXES}) - {".ckpt"}
+_LAST_OF_STORED = frozenset(one[one.rfind(".") :] for one in (*CACHE_SUFFIXES, *SHARD_SUFFIXES))
 _PACKED = frozenset({"gz", "bz2", "xz", "zst", "lz4"})
 _SUFFIX = re.compile(r"[a-z_][\w-]{0,11}|\d?[a-z]\w{0,10}", re.IGNORECASE)
 
@@ -152,10 +153,11 @@ def unread_in(
         about = has_code or place in packages or place == top_of_job
         if of_any_kind and not found.reads(Folder, place):
             pictures += sum(map(is_image, listed.files))
-        if of_any_kind and not found.reads(CacheFolder, place):
-            of_code += sum(name.lower().endswith(CACHE_SUFFIXES) for name in listed.files)
-        if of_any_kind and not found.reads(Shard, place):
-            of_code += sum(map(is_shard, listed.files))
+        if of_any_kind and any(one.lower() in _LAST_OF_STORED for one in spelled):
+            if not found.reads(CacheFolder, place):
+                of_code += sum(name.lower().endswith(CACHE_SUFFIXES) for name in listed.files)
+            if not found.reads(Shard, place):
+                of_code += sum(map(is_shard, listed.files))
         part = found.part_of(place, top_of_job)
         for name in _unread_of(place, listed.files, spelled, folder, found):
             suffix = suffix_in(name)
