@@ -154,10 +154,7 @@ def unread_in(
         if of_any_kind and not found.reads(Folder, place):
             pictures += sum(map(is_image, listed.files))
         if of_any_kind and any(one.lower() in _LAST_OF_STORED for one in spelled):
-            if not found.reads(CacheFolder, place):
-                of_code += sum(name.lower().endswith(CACHE_SUFFIXES) for name in listed.files)
-            if not found.reads(Shard, place):
-                of_code += sum(map(is_shard, listed.files))
+            of_code += _stored_unread(place, listed.files, found)
         part = found.part_of(place, top_of_job)
         for name in _unread_of(place, listed.files, spelled, folder, found):
             suffix = suffix_in(name)
@@ -182,6 +179,15 @@ def unread_in(
         pictures=pictures,
         of_code=of_code,
     )
+
+
+def _stored_unread(place: str, files: Sequence[str], found: Reading) -> int:
+    tensors = shards = 0
+    if not found.reads(CacheFolder, place):
+        tensors = sum(name.lower().endswith(CACHE_SUFFIXES) for name in files)
+    if not found.reads(Shard, place):
+        shards = sum(map(is_shard, files))
+    return tensors + shards
 
 
 def _unread_of(
