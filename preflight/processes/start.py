@@ -107,16 +107,12 @@ class Started:
 
         It is read when the process has started, for which nobody else has to wait.
         """
-        by_kind = itertools.groupby(self.questions, key=lambda one: one.kind)
+        questions = [
+            {"reader": kind.reader, "torch": kind.loads_torch, "wires": [one.wire for one in its]}
+            for kind, its in itertools.groupby(self.questions, key=lambda one: one.kind)
+        ]
         asked = {
-            "questions": [
-                {
-                    "reader": kind.reader,
-                    "torch": kind.loads_torch,
-                    "wires": [one.wire for one in its],
-                }
-                for kind, its in by_kind
-            ],
+            "questions": questions,
             "options": self.options,
             "runs_code": self.runs_code,
             "token": self.token,
