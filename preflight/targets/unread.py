@@ -210,7 +210,9 @@ def _unread_of(
     odd = {one for one in spelled if one[1:].lower() not in silent and one.lower() not in _READ}
     rows = tuple(one for row in told_by_suffix() for one in row.suffixes)
     captions = found.captions_in(place) if imaged else ""
-    for name in sorted(one for one in files if "." not in one or one[one.rfind(".") :] in odd):
+    for name in sorted(
+        one for one in files if "." not in one or (odd and one[one.rfind(".") :] in odd)
+    ):
         lower = name.lower()
         last = lower.rpartition(".")[2]
         if lower.endswith((".bin", ".ckpt")):
