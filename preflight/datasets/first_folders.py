@@ -24,9 +24,13 @@ def first_folders(
         place, depth = waiting.pop(0)
         entries = entries_of(place)
         yield place, entries
-        inner = (one for one in entries if one.name[0] != "." and not is_passed(one.name))
+        inner = (one for one in entries if one.is_dir(follow_symlinks=False))
         if depth < _DEEPEST:
-            waiting += ((one.path, depth + 1) for one in inner if one.is_dir(follow_symlinks=False))
+            waiting += (
+                (one.path, depth + 1)
+                for one in inner
+                if one.name[0] != "." and not is_passed(one.name)
+            )
 
 
 def entries_of(place: str, most: int = _MOST_ENTRIES) -> list[os.DirEntry[str]]:

@@ -68,11 +68,12 @@ def splits_in(folders: Iterable[str]) -> Iterator[Splits]:
 
 
 def _pairs(entries: Sequence[os.DirEntry[str]]) -> Iterator[Splits]:
-    named = sorted((one.name, one.path) for one in entries if SPLIT.fullmatch(one.name))
-    is_listed = any(_LISTS.fullmatch(one.name) for one in entries)
+    others = (one for one in entries if not one.is_file(follow_symlinks=False))
+    named = sorted((one.name, one.path) for one in others if SPLIT.fullmatch(one.name))
     for name, train in named:
         for its, other in named if TRAIN.fullmatch(name) else ():
             if not TRAIN.match(its) and _are_alike(_classes_in(train), _classes_in(other)):
+                is_listed = any(_LISTS.fullmatch(one.name) for one in entries)
                 yield Splits(train, other, is_listed)
 
 

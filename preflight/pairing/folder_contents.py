@@ -159,9 +159,9 @@ def list_all(top: str, root: str, longer: str = "") -> Iterator[FolderContents]:
 def _entries(path: str) -> tuple[list[str], dict[str, str], list[str]]:
     """List a folder: its files, what else has a name, with what it is, and what macOS left."""
     listed = list_names(path)
-    left_behind = sorted(filter(is_beside_an_image, listed.files))
-    names = [name for name in listed.files if name[0] != "."]
-    listed.files.clear()
+    hidden = {name for name in listed.files if name[0] == "."}
+    left_behind = sorted(filter(is_beside_an_image, hidden))
+    names = [name for name in listed.files if name not in hidden] if hidden else listed.files
     others = [*(one.name for one in listed.folders), *listed.others]
     told = {name: _why_no_file(os.path.join(path, name)) for name in others if name[0] != "."}
     names += (name for name, why in told.items() if why is None)

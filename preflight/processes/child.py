@@ -132,10 +132,11 @@ def _answer(channel: Channel, asked: Mapping[str, Any]) -> None:
         channel.watch_for_crashes()
     else:
         _limit_memory(asked["questions"])
-    for index, question in enumerate(asked["questions"]):
+    each = ((one["reader"], wire) for one in asked["questions"] for wire in one["wires"])
+    for index, (reader, wire) in enumerate(each):
         channel.say(open=index)
         try:
-            facts = list(_look(question, options, channel))
+            facts = list(_look(reader, wire, options, channel))
         except OSError as error:
             channel.say(broken=index, error=reason_of(error))
         except MemoryError:
@@ -173,12 +174,12 @@ def _crash(
 
 
 def _look(
-    question: Mapping[str, Any], options: Mapping[str, Any], channel: Channel
+    reader: str, wire: Mapping[str, Any], options: Mapping[str, Any], channel: Channel
 ) -> Iterable[object]:
-    module, _, name = question["reader"].partition(":")
-    reader = getattr(importlib.import_module(module), name)
+    module, _, name = reader.partition(":")
+    look = getattr(importlib.import_module(module), name)
     asked = Asked(
-        wire=question["wire"],
+        wire=wire,
         options=options,
         alive=channel.alive,
         step=channel.step,
@@ -186,7 +187,7 @@ def _look(
         some=channel.some,
         memory=MEMORY_LIMIT,
     )
-    found: Iterable[object] = reader(asked)
+    found: Iterable[object] = look(asked)
     return found
 
 
@@ -234,7 +235,7 @@ def _limit_memory(questions: list[Mapping[str, Any]]) -> None:
     except ImportError:
         return
     limit = MEMORY_LIMIT
-    loaded = [one["wire"]["path"] for one in questions if one["torch"]]
+    loaded = [wire["path"] for one in questions if one["torch"] for wire in one["wires"]]
     with contextlib.suppress(ValueError, OSError):
         if loaded:
             with contextlib.suppress(ImportError):

@@ -22,7 +22,7 @@ _AHEAD = 0.06
 _EACH = 4
 
 # Things in one share: more would be held in memory at once, and save nothing.
-_MOST = 8_192
+_MOST = 5_120
 
 # Files of which it is asked, for all of them, whether they are in memory; and the number of files
 # from which on more processes than processors pay, where each waits for storage most of the time.

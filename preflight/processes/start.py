@@ -8,6 +8,7 @@ which a worker that the user's code forked may hold open.
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import os
 import queue
@@ -26,7 +27,7 @@ from preflight.processes.spawn import MARK, reader, spawn
 
 # Pieces of what was said that wait to be read; a process that says more waits, and does not fill
 # our memory.
-MOST_PIECES = 200
+MOST_PIECES = 50
 
 # Bytes of one line: room for the facts of the largest folder, and an end to a line that has none.
 _LONGEST_LINE = 1 << 28
@@ -106,11 +107,12 @@ class Started:
 
         It is read when the process has started, for which nobody else has to wait.
         """
+        questions = [
+            {"reader": kind.reader, "torch": kind.loads_torch, "wires": [one.wire for one in its]}
+            for kind, its in itertools.groupby(self.questions, key=lambda one: one.kind)
+        ]
         asked = {
-            "questions": [
-                {"reader": one.kind.reader, "torch": one.kind.loads_torch, "wire": one.wire}
-                for one in self.questions
-            ],
+            "questions": questions,
             "options": self.options,
             "runs_code": self.runs_code,
             "token": self.token,
@@ -119,7 +121,8 @@ class Started:
         assert self.popen.stdin is not None  # noqa: S101  for the type checker
         # It may have died already, which its status says, or have been ended by us.
         with contextlib.suppress(OSError, ValueError):
-            self.popen.stdin.write(len(body).to_bytes(8, "big") + body)
+            self.popen.stdin.write(len(body).to_bytes(8, "big"))
+            self.popen.stdin.write(body)
             self.popen.stdin.flush()
 
     def _talk(self) -> None:

@@ -118,7 +118,9 @@ def _holds_checkpoints(listed: FolderListing, suffixes: frozenset[str], *, is_ne
         return True
     if not is_near:  # parts and pieces of one checkpoint lie deep, too
         return False
-    in_pieces = any(name.endswith(".safetensors.index.json") for name in listed.names)
+    in_pieces = ".json" in suffixes and any(
+        name.endswith(".safetensors.index.json") for name in listed.names
+    )
     return in_pieces or _holds_steps(listed, suffixes)
 
 

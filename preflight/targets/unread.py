@@ -71,6 +71,7 @@ _ABOUT = re.compile(
 )
 _LOGS = re.compile(r"events\.out\.tfevents\..*")
 _READ = frozenset({*IMAGE_SUFFIXES, *CACHE_SUFFIXES}) - {".ckpt"}
+_LAST_OF_STORED = frozenset(one[one.rfind(".") :] for one in (*CACHE_SUFFIXES, *SHARD_SUFFIXES))
 _PACKED = frozenset({"gz", "bz2", "xz", "zst", "lz4"})
 _SUFFIX = re.compile(r"[a-z_][\w-]{0,11}|\d?[a-z]\w{0,10}", re.IGNORECASE)
 
@@ -152,10 +153,8 @@ def unread_in(
         about = has_code or place in packages or place == top_of_job
         if of_any_kind and not found.reads(Folder, place):
             pictures += sum(map(is_image, listed.files))
-        if of_any_kind and not found.reads(CacheFolder, place):
-            of_code += sum(name.lower().endswith(CACHE_SUFFIXES) for name in listed.files)
-        if of_any_kind and not found.reads(Shard, place):
-            of_code += sum(map(is_shard, listed.files))
+        if of_any_kind and any(one.lower() in _LAST_OF_STORED for one in spelled):
+            of_code += _stored_unread(place, listed.files, found)
         part = found.part_of(place, top_of_job)
         for name in _unread_of(place, listed.files, spelled, folder, found):
             suffix = suffix_in(name)
@@ -182,6 +181,15 @@ def unread_in(
     )
 
 
+def _stored_unread(place: str, files: Sequence[str], found: Reading) -> int:
+    tensors = shards = 0
+    if not found.reads(CacheFolder, place):
+        tensors = sum(name.lower().endswith(CACHE_SUFFIXES) for name in files)
+    if not found.reads(Shard, place):
+        shards = sum(map(is_shard, files))
+    return tensors + shards
+
+
 def _unread_of(
     place: str, files: Sequence[str], spelled: Iterable[str], top: str, found: Reading
 ) -> Iterator[str]:
@@ -202,7 +210,9 @@ def _unread_of(
     odd = {one for one in spelled if one[1:].lower() not in silent and one.lower() not in _READ}
     rows = tuple(one for row in told_by_suffix() for one in row.suffixes)
     captions = found.captions_in(place) if imaged else ""
-    for name in sorted(one for one in files if "." not in one or one[one.rfind(".") :] in odd):
+    for name in sorted(
+        one for one in files if "." not in one or (odd and one[one.rfind(".") :] in odd)
+    ):
         lower = name.lower()
         last = lower.rpartition(".")[2]
         if lower.endswith((".bin", ".ckpt")):

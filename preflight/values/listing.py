@@ -32,7 +32,7 @@ class FolderListing(NamedTuple):
 
     def suffixes(self) -> frozenset[str]:
         """Give the last suffixes of all names, as they are; of a large folder, few."""
-        return frozenset(name[name.rfind(".") :] for name in self.names if "." in name)
+        return frozenset({name[name.rfind(".") :] for name in self.names if "." in name})
 
 
 def upward(place: str) -> Iterator[str]:
@@ -57,14 +57,16 @@ def list_names(path: str) -> FolderListing:
     with os.scandir(path) as entries:
         for one in entries:
             try:
+                if one.is_file(follow_symlinks=False):  # nearly all there is is told by one call
+                    listed.files.append(one.name)
+                    continue
                 is_file = one.is_file()
                 is_folder = not is_file and one.is_dir()
             except OSError:  # a link that leads to itself
                 is_file = is_folder = False
             if is_file:
                 listed.files.append(one.name)
-                if one.is_symlink():
-                    listed.links.append(one.name)
+                listed.links.append(one.name)
             elif is_folder:
                 listed.folders.append(one)
             else:

@@ -7,7 +7,7 @@ read with one comparison.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from preflight.formats.torch.laid_out import misfit
@@ -26,6 +26,23 @@ _MOST_ALIKE = 8
 # each pickle, none does.
 _TRIED = 64
 
+# Tensors that fit, which are not worked out again where their numbers are the same, and bytes from
+# the first number of such a one to its last.
+_MOST_FITTING = 1 << 12
+_LONGEST_FITTING = 1 << 8
+
+
+class _FormedTensor(NamedTuple):
+    """A tensor of a form."""
+
+    rebuilt: Rebuilt
+    """With its numbers as `Placed`."""
+
+    begin: int
+    """Where its first number begins, and the last one ends: in between, all decides on it alone."""
+
+    end: int
+
 
 class _Form(NamedTuple):
     """A pickle without its numbers."""
@@ -40,18 +57,24 @@ class _Form(NamedTuple):
     """What the pickle was read as that it was taken from."""
 
     storages: tuple[Storage, ...]
-    tensors: tuple[Rebuilt, ...]
     """Of it, with its numbers as `Placed`."""
+
+    tensors: tuple[_FormedTensor, ...]
+    number: int
+    """Tells it from all others."""
 
 
 class Forms:
     """Walks pickles, and those of a form that it knows in one step."""
 
-    __slots__ = ("_by_length", "_kept", "_known", "_learned", "_whole")
+    __slots__ = ("_by_length", "_fitting", "_kept", "_known", "_learned", "_whole")
 
     def __init__(self) -> None:
         self._by_length: dict[int, list[_Form]] = {}
         self._whole: dict[bytes, WalkedPickle] = {}
+        self._fitting: set[tuple[int, int, bytes]] = set()
+        """By the number of a form and the place of a tensor in it, what its numbers lie in."""
+
         self._kept = 0
         self._learned = 0
         self._known = 0
@@ -71,7 +94,7 @@ class Forms:
                 self._known += 1
                 if len(self._whole) >= _MOST_WHOLE:
                     self._whole.clear()
-                self._whole[pickle] = filled = _filled(form, pickle)
+                self._whole[pickle] = filled = self._filled(form, pickle)
                 return filled
         walked = walk_bytes(pickle, tell)
         if len(pickle) <= _LONGEST and self._known >= self._learned - _TRIED:
@@ -84,7 +107,7 @@ class Forms:
         if found is None:
             return
         numbers, machine = found
-        storages, tensors = tuple(machine.storages), tuple(machine.tensors)
+        storages = tuple(machine.storages)
         if storages != walked.storages:
             return
         mask = bytearray(b"\xff") * len(pickle)
@@ -98,18 +121,45 @@ class Forms:
         if len(alike) >= _MOST_ALIKE:
             alike.pop(0)
             self._kept -= 1
-        alike.append(_Form(as_number, whole & as_number, walked, storages, tensors))
+        tensors = tuple(map(_formed, machine.tensors))
+        rest = whole & as_number
+        alike.append(_Form(as_number, rest, walked, storages, tensors, self._learned))
         self._kept += 1
 
+    def _filled(self, form: _Form, pickle: bytes) -> WalkedPickle:
+        """Put this pickle's own numbers in."""
+        storages = tuple([_with_own(one, pickle) for one in form.storages])
+        misfits = tuple(self._misfits(form, pickle))
+        return form.walked._replace(storages=storages, misfits=misfits)
 
-def _filled(form: _Form, pickle: bytes) -> WalkedPickle:
-    """Put this pickle's own numbers in."""
-    storages = tuple(_with_own(one, pickle) for one in form.storages)
-    tensors = (
-        Rebuilt(by, _with_own(storage, pickle), tuple(_own(one, pickle) for one in given))
-        for by, storage, given in form.tensors
-    )
-    return form.walked._replace(storages=storages, misfits=tuple(filter(misfit, tensors)))
+    def _misfits(self, form: _Form, pickle: bytes) -> Iterator[Rebuilt]:
+        for place, (rebuilt, begin, end) in enumerate(form.tensors):
+            known = form.number, place, pickle[begin:end]
+            if known in self._fitting:
+                continue
+            by, storage, given = rebuilt
+            own = Rebuilt(by, _with_own(storage, pickle), tuple(_own(one, pickle) for one in given))
+            if misfit(own) is not None:
+                yield own
+            elif end - begin <= _LONGEST_FITTING:
+                if len(self._fitting) >= _MOST_FITTING:
+                    self._fitting.clear()
+                self._fitting.add(known)
+
+
+def _formed(rebuilt: Rebuilt) -> _FormedTensor:
+    placed = list(_places((rebuilt.storage.elements, rebuilt.given)))
+    begins, ends = [one[0] for one in placed], [one[1] for one in placed]
+    return _FormedTensor(rebuilt, min(begins, default=0), max(ends, default=0))
+
+
+def _places(value: Value) -> Iterator[tuple[int, int, bool]]:
+    """Give where the numbers stand that a value is made of."""
+    if isinstance(value, tuple):
+        for one in value:
+            yield from _places(one)
+    elif isinstance(value, Placed):
+        yield value.place
 
 
 def _with_own(storage: Storage, pickle: bytes) -> Storage:

@@ -94,3 +94,20 @@ def test_a_count_that_is_no_number_of_its_own_is_not_learned() -> None:
     assert forms.walk(content) == forms.walk(content) == walk_bytes(content)
     assert forms.walk(content).storages[0].elements == 1 << 32
     assert not forms._by_length
+
+
+def test_a_tensor_that_fits_says_nothing_of_the_next_one() -> None:
+    """Nor does one that does not; two tensors of a pickle may lie in stretches that are alike."""
+    forms = Forms()
+    plain = pickle_of({"a": torch.zeros(5), "b": torch.zeros(5)})
+    first = plain.index(b"K\x05\x85")
+    beyond = [
+        plain[:at] + b"K\x09\x85" + plain[at + 3 :]
+        for at in (first, plain.index(b"K\x05\x85", first + 1))
+    ]
+    other = plain[:first].replace(b"K\x05", b"K\x09") + plain[first:]
+
+    for content in (plain, other, *beyond) * 3:
+        forms._whole.clear()
+        assert forms.walk(content) == walk_bytes(content)
+        assert len(forms.walk(content).misfits) == (content in beyond)
