@@ -100,6 +100,12 @@ def list_cache(path: str) -> CacheListing:
     )
 
 
+def is_cached(path: str) -> bool:
+    """Whether a file is a cached one, by its name or its beginning."""
+    folder, name = os.path.split(path)
+    return _is_cached(name, os.path.join(folder, ""))
+
+
 def is_left_over(name: str) -> bool:
     """Whether a name is that of a temporary file or of a lock, as writers of caches call them."""
     return re.search(_LEFT_OVER, name, re.IGNORECASE) is not None

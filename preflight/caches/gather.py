@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from preflight.cached_files.cache_listing import list_cache
+from preflight.cached_files.cache_listing import CacheListing, is_cached, list_cache
 from preflight.cached_files.facts import BROKEN, ODD, CacheFacts, CachePiece
 from preflight.caches.beside import UNKNOWN, compared, is_compared, is_for_torch, strangers
 from preflight.caches.cache_so_far import OFTEN, TIMES, Cache, same_as
@@ -23,6 +23,8 @@ from preflight.kinds.kind import Kind
 from preflight.kinds.question import Question, stamp_of
 from preflight.kinds.rooms import facts_of, gives
 from preflight.ledger.rows import Remembered
+from preflight.pipelines.facts import Reads
+from preflight.targets.file_types.suffixes import CACHE_SUFFIXES
 from preflight.targets.looked_at_once import own_files
 from preflight.targets.targets import CacheFolder
 from preflight.tensors.facts import CacheContents, Content
@@ -42,6 +44,7 @@ class Caches(Gather):
         self._memory = run.memory
         self._root = run.job.root
         self._torch = torch_of(run.job.python)
+        self._listed: set[str] = set()
         self._how = self._memory.how(CACHE.name, {"torch": self._torch})
 
     # --- what is to be asked
@@ -112,9 +115,27 @@ class Caches(Gather):
     def questions(self) -> Iterator[Question]:
         """Ask about what is not known, many files at once."""
         for one in self._caches.values():
-            places = one.table.unseen()
-            for begin in range(0, len(places), _TOGETHER):
-                yield self.about(one, places[begin : begin + _TOGETHER])
+            yield from self._unseen(one)
+
+    def _unseen(self, one: Cache) -> Iterator[Question]:
+        places = one.table.unseen()
+        for begin in range(0, len(places), _TOGETHER):
+            yield self.about(one, places[begin : begin + _TOGETHER])
+
+    def then_questions(self) -> Iterator[Question]:
+        """Ask about files that loaders list, where they lie in no folder that is looked at."""
+        seen = {self.run.full(file) for one in self._caches.values() for file in one.listing.files}
+        by_drive: dict[str, list[str]] = {}
+        for file in sorted(self._listed - seen) if self.run.wants(CacheFacts) else ():
+            if os.path.isfile(file) and is_cached(file):
+                by_drive.setdefault(os.path.splitdrive(file)[0], []).append(file)
+        for drive, files in by_drive.items():
+            target = CacheFolder(path=os.path.commonpath(map(os.path.dirname, files)))
+            listing = CacheListing(files=tuple(files))
+            one = Cache(target=target, listing=listing, root=self._root, same_as=None)
+            self._caches[f"listed {drive}"] = one
+            self.come += self._recall(one)
+            yield from self._unseen(one)
 
     def about(self, whole: Cache, places: Sequence[int]) -> Question:
         """Ask about the files in these places."""
@@ -232,9 +253,11 @@ class Caches(Gather):
         return name_of(one.listing.files[place], self._root)
 
     def hear(self, target: object, facts: object) -> None:
-        """Take in what torch has read in a file."""
+        """Take in what torch has read in a file, and which files a loader lists."""
         if isinstance(facts, Content) and isinstance(target, CacheFolder):
             self._caches[target.path].contents.append(facts)
+        elif isinstance(facts, Reads):
+            self._listed.update(one for one in facts.files if one.lower().endswith(CACHE_SUFFIXES))
 
     def finish(self) -> Iterator[Look]:
         """Give what is known of each folder as a whole."""
@@ -246,6 +269,8 @@ class Caches(Gather):
             for reason, count in unread.items():
                 yield Left(reason=reason, kinds=(CacheContents,), count=count)
             yield from self._compared(one)
+            if one.target not in self.run.targets:
+                continue  # files of a loader, and no whole folder
             yield Looked(facts=one.facts(), target=one.target)
             for facts in one.more_facts(one.contents):
                 yield Looked(facts=facts, target=one.target)

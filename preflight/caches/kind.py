@@ -9,7 +9,7 @@ from preflight.caches.facts import CacheFolderFacts
 from preflight.checkpoints.facts import CheckpointFacts
 from preflight.kinds.kind import Kind
 from preflight.targets.file_types.suffixes import CACHE_SUFFIXES
-from preflight.targets.targets import CacheFolder
+from preflight.targets.targets import Built, CacheFolder, Loader, Script
 from preflight.values.names import first_of, shown
 
 # For one cached file.
@@ -44,6 +44,7 @@ CACHE = Kind(
         CacheFolderFacts: "folder of cached files",
         CheckpointFacts: "folder of checkpoints",
     },
+    led_to_by=(Loader, Built, Script),
     answers=(CachePiece,),
     reader="preflight.cached_files.read:look",
     gather="preflight.caches.gather:Caches",

@@ -161,6 +161,9 @@ class Listed:
     """Images that were looked at and lie in no folder that was named."""
 
     captions: int = 0
+    cached: int = 0
+    """Of them, files that are read as those of a cache are."""
+
     columns: tuple[str, ...] = ()
     """Of a data set of the package `datasets`."""
 

@@ -67,7 +67,11 @@ LISTED = Kind(
     gather="preflight.datasets.listed:ListedFiles",
     counts=lambda facts: {
         noun: count
-        for noun, count in (("image", facts.images), ("caption", facts.captions))
+        for noun, count in (
+            ("image", facts.images),
+            ("caption", facts.captions),
+            ("cached file", facts.cached),
+        )
         if count
     },
     sums_up={Listed: _lists},

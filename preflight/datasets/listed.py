@@ -9,6 +9,8 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
 
+from preflight.cached_files.cache_listing import is_cached
+from preflight.cached_files.facts import CacheFacts
 from preflight.datasets.facts import Gone, Listed
 from preflight.findings.finding import Location
 from preflight.findings.looks import Left, Look, Looked
@@ -21,7 +23,7 @@ from preflight.images.undecoded import not_decoded
 from preflight.kinds.gather import Gather, Run
 from preflight.kinds.kind import Kind
 from preflight.kinds.question import Question, stamp_of
-from preflight.kinds.rooms import facts_of, kinds_of
+from preflight.kinds.rooms import facts_of
 from preflight.kinds.target import Target
 from preflight.ledger.recall import facts_in
 from preflight.pairing.facts import Pairing
@@ -50,6 +52,7 @@ class _List:
     gone: list[str] = field(default_factory=list)
     images: int = 0
     captions: int = 0
+    cached: int = 0
     damages: Damages = field(default_factory=Damages)
     pictures: PictureCounts = field(default_factory=PictureCounts)
     lengths: Lengths = field(default_factory=Lengths)
@@ -75,9 +78,14 @@ class ListedFiles(Gather):
         seen = tuple(
             os.path.join(os.path.abspath(os.path.join(job.root, at)), "") for at in folders
         )
+        every = (one.path for one in self.run.targets if isinstance(one, CacheFolder))
+        caches = tuple(os.path.join(os.path.abspath(self.run.full(at)), "") for at in every)
         for one in self._lists:
             for path in one.reads.files:
                 (one.there if os.path.isfile(path) else one.gone).append(path)
+            if self.run.wants(CacheFacts):  # which are asked about as those of a cache
+                beside = [path for path in one.there if not path.startswith(caches)]
+                one.cached = sum(map(_is_cached, beside))
             if not self.run.wants(FolderFacts):
                 continue
             # What macOS left beside images is looked at in no folder, and this loader opens it.
@@ -187,6 +195,7 @@ class ListedFiles(Gather):
             gone=tuple(gone),
             images=one.images,
             captions=one.captions,
+            cached=one.cached,
             columns=reads.columns,
             rows=reads.rows,
         )
@@ -194,12 +203,11 @@ class ListedFiles(Gather):
     def _not_read(self, one: _List) -> Iterator[Left]:
         """Say what of it nobody has looked at."""
         reads = one.reads
-        cached = self._cached()
+        reads_cached = self.run.wants(CacheFacts)
         other = Counter(
             _suffix(path)
             for path in one.there
-            if not (_is_image(path) or _is_text(path))
-            and not (path.startswith(cached) and path.lower().endswith(CACHE_SUFFIXES))
+            if not (_is_image(path) or _is_text(path) or (reads_cached and _is_cached(path)))
         )
         reasons = {
             f"{reads.name} lists it, and {suffix} of a loader is not read": count
@@ -220,15 +228,6 @@ class ListedFiles(Gather):
                 "its code may put a folder before it"
             )
             yield Left(reason=reason, kinds=(Listed,), count=reads.lost, noun="name")
-
-    def _cached(self) -> tuple[str, ...]:
-        """Give the caches that are looked at anyway, as what their files begin with."""
-        if not any(self.run.wants(facts) for row in kinds_of(CacheFolder) for facts in row.facts):
-            return ()
-        root = self.run.job.root
-        every = (one.path for one in self.run.targets if isinstance(one, CacheFolder))
-        paths = [os.path.abspath(os.path.join(root, at)) for at in every]
-        return tuple(at if os.path.isfile(at) else os.path.join(at, "") for at in paths)
 
     def _folder(self, one: _List) -> FolderFacts:
         """Lay out what was seen as of a folder, in which nothing is to be paired."""
@@ -259,6 +258,10 @@ def _is_image(path: str) -> bool:
 
 def _is_left(path: str) -> bool:
     return is_beside_an_image(os.path.basename(path))
+
+
+def _is_cached(path: str) -> bool:
+    return path.lower().endswith(CACHE_SUFFIXES) and is_cached(path)
 
 
 def _suffix(path: str) -> str:

@@ -7,6 +7,7 @@ import tarfile
 from pathlib import Path
 
 import pytest
+import torch
 from PIL import Image
 
 import preflight
@@ -156,6 +157,69 @@ def test_shards_of_a_loader_are_read_to_their_end(tmp_path: Path) -> None:
     assert errors(whole) == []
     assert first_line(whole).startswith("GO for 3 shards (24 samples), 1 loader")
     assert ("shard-damaged", "data/2.tar") in errors(look(tmp_path))
+
+
+OF_LATENTS = """
+import glob
+import torch
+from torch.utils.data import DataLoader, Dataset
+
+class Latents(Dataset):
+    def __init__(self, paths):
+        self.paths = paths
+    def __len__(self):
+        return len(self.paths)
+    def __getitem__(self, index):
+        return torch.load(self.paths[index])
+
+def loader():
+    return DataLoader(Latents(sorted(glob.glob("latents/*.pt"))), batch_size=4)
+"""
+
+
+def put_latents(folder: Path) -> Path:
+    (folder / "latents").mkdir()
+    for number in range(12):
+        torch.save(torch.zeros(192), folder / "latents" / f"{number:02}.pt")
+    return folder / "latents" / "11.pt"
+
+
+@pytest.mark.parametrize("words", [("train.py",), ("data:loader",), ("latents/", "train.py")])
+def test_cached_files_of_a_loader_are_read_as_those_of_a_cache(
+    words: tuple[str, ...], tmp_path: Path
+) -> None:
+    """Once, also where their folder is named."""
+    lay(tmp_path, OF_LATENTS)
+    last = put_latents(tmp_path)
+    whole = preflight.run(*words, folder=str(tmp_path))
+    last.write_bytes(last.read_bytes()[:700])
+    cut = preflight.run(*words, folder=str(tmp_path))
+
+    assert errors(whole) == []
+    assert ("12 cached files" in first_line(whole)) == (words[0] != "latents/")
+    assert ("cache-damaged", "latents/11.pt") in errors(cut)
+    assert [one for one, _ in errors(cut)].count("cache-damaged") == 1
+
+
+def test_raw_numbers_that_a_loader_lists_are_no_cached_file(tmp_path: Path) -> None:
+    """Tokens as nanoGPT writes them have no format: they are said not to be read."""
+    lay(
+        tmp_path,
+        OF_LATENTS.replace("latents/*.pt", "tokens/*.bin").replace("torch.load", "open_raw"),
+    )
+    text = (tmp_path / "data.py").read_text()
+    raw = (
+        "def open_raw(path):\n    return torch.from_file(path, size=192, dtype=torch.uint8) / 255\n"
+    )
+    (tmp_path / "data.py").write_text(text + raw)
+    (tmp_path / "tokens").mkdir()
+    for number in range(4):
+        (tmp_path / "tokens" / f"{number}.bin").write_bytes(bytes(range(1, 193)))
+
+    report = look(tmp_path)
+
+    assert errors(report) == []
+    assert "lists it, and .bin of a loader is not read" in " ".join(render(report).split())
 
 
 def test_what_a_script_makes_itself_is_said_to_be_passed_over(tmp_path: Path) -> None:
