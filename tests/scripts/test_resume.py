@@ -232,7 +232,7 @@ TAKES: dict[str, tuple[str, tuple[Change, ...]]] = {
         (("load(args.resume)", "load(f'{args.resume}.rank0')"),),
     ),
     "a file of two": (
-        "resume not rehearsed: --resume runs/plain is not what it takes",
+        "resumed with --resume runs/plain/last.pt: 2 steps",
         (
             UNSAVED,
             ("        print(", OF_TWO.lstrip("\n")),
@@ -246,7 +246,7 @@ TAKES: dict[str, tuple[str, tuple[Change, ...]]] = {
 def test_a_script_that_takes_another_path_than_that_of_its_checkpoint_is_go(
     name: str, tmp_path: Path
 ) -> None:
-    """It is started with a folder above it, where that is what it takes; else that is said."""
+    """It is started with a folder above it, or a file in it, as it takes; else that is said."""
     resumed, changes = TAKES[name]
     write(tmp_path, "plain_resume.py", *changes)
 
