@@ -64,6 +64,7 @@ FLOORS = {
     "sources": 25,
     "sources.makers": 26,
     "users_code": 26,
+    "users_code.lacks": 27,
     "keys": 27,
     "sheets": 27,
     "loaders.workers": 27,

@@ -73,6 +73,8 @@ def _what(lack: Lack) -> str:
         return f"{name}, for which the CPU stood in until it raised"
     if lack.kind == "package" and lack.folder:
         return f"the module {name}, which is not on the path"
+    if lack.kind == "package" and lack.version:
+        return f"another version of {name} than {shown(lack.version)}, which is here"
     if lack.kind == "package":
         return f"{name}, which is absent here or not the version that it was written for"
     if lack.kind == "library":
@@ -95,7 +97,7 @@ def _fix(lack: Lack, built: Built, job: Job) -> str:
         by = (
             "" if job.python is not None else ", or name the interpreter of the job by --python EXE"
         )
-        return f"Install {installable(lack.name)}, as the job has it, for {lack.python}{by}."
+        return f"Install {installable(lack)}, as the job has it, for {lack.python}{by}."
     always = always_helps(lack)
     if always is not None:
         return always
@@ -140,10 +142,13 @@ def on_the_cpu(lack: Lack, spec: str, kind: str | None = None) -> str:
     )
 
 
-def installable(name: str) -> str:
+def installable(lack: Lack) -> str:
     """Say what is to be installed where a module is not here."""
-    top = name.partition(".")[0]
-    return _DISTRIBUTIONS.get(top, top) if top.isidentifier() else "what it asks for"
+    top = lack.name.partition(".")[0]
+    if not top.isidentifier() and not lack.version:
+        return "what it asks for"
+    named = _DISTRIBUTIONS.get(top, top)
+    return f"the version of {named} that this line asks for" if lack.version else named
 
 
 def always_helps(lack: Lack) -> str | None:

@@ -26,7 +26,7 @@ def wants_cpu(options: Mapping[str, Any]) -> bool:
         return True
     if not options["elsewhere"]:
         return False
-    from preflight.users_code.lacking import sees_gpu
+    from preflight.users_code.gpu_here import sees_gpu
 
     return not sees_gpu()
 
@@ -59,7 +59,7 @@ def _told_of_one(watch: Watch, ask: Callable[[], None]) -> Iterator[None]:
     """
     import torch
 
-    from preflight.users_code.asked_for_gpu import counts_for_processes, ends_but_for_cuda
+    from preflight.users_code.lacks.asked_for_gpu import counts_for_processes, ends_but_for_cuda
 
     def telling(original: Callable[..., int], *rules: Callable[[str, int], bool]) -> Any:
         @functools.wraps(original)

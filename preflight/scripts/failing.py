@@ -160,7 +160,7 @@ def raised(error: BaseException, watch: Watch, *, thread: str = "") -> Raised:
     from preflight.batches.tracebacks import in_worker
     from preflight.secrets.exception_text import hidden_of
     from preflight.users_code.frames import hidden_lines, said_by
-    from preflight.users_code.lacking import lacking
+    from preflight.users_code.lacks.lacking import lacking
 
     if isinstance(error, NameTakenError):
         return Raised(error=str(error), lacks=Lack(kind="name", name=error.name))

@@ -117,7 +117,10 @@ def _why_not_rehearsed(facts: Rehearsal, job: Job) -> tuple[str, str | None] | N
         reason = f"it has a module {name} of its own, and so has preflight, which runs beside it"
         return reason, f"Rename {name} in a copy of the folder, and rehearse that."
     lies = "not on its path" if raised.lacks.folder else "not here"
-    reason = f"it needs {name}, which is {lies}: {shown(raised.error)}{place}"
+    what = f"{name}, which is {lies}"
+    if raised.lacks.version:
+        what = f"another version of {name} than {shown(raised.lacks.version)}, which is here"
+    reason = f"it needs {what}: {shown(raised.error)}{place}"
     if raised.lacks.folder and raised.lacks.name.partition(".")[0] == facts.file.partition("/")[0]:
         module = module_command(facts.file)
         return reason, f"Start it as a module of the package that it lies in:  {module}"
@@ -146,7 +149,7 @@ def _fix(lack: Lack, job: Job) -> str:
         where = "this folder" if lack.folder == "." else shown(lack.folder)
         return f"Add {where} to PYTHONPATH, or install what lies there, as the job has it."
     if lack.kind == "package":
-        what = installable(lack.name)
+        what = installable(lack)
         return f"Install {what} for {lack.python}, or name the job's --python EXE."
     started = "Start preflight as the job is started:  torchrun … -m preflight run …"
     return always_helps(lack) or started

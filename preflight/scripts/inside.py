@@ -134,8 +134,8 @@ def left_for_want(watch: Watch) -> Raised | None:
     """Say that it did nothing since there is no GPU, where it asks for one and goes on with it."""
     if watch.given or watch.steps or "torch" not in sys.modules:
         return None
-    from preflight.users_code.asked_for_gpu import left_without_gpu
-    from preflight.users_code.lacking import sees_gpu
+    from preflight.users_code.gpu_here import sees_gpu
+    from preflight.users_code.lacks.asked_for_gpu import left_without_gpu
 
     if sees_gpu():
         return None

@@ -47,6 +47,9 @@ class Lack(NamedTuple):
     python: str = ""
     """The interpreter that has no such package."""
 
+    version: str = ""
+    """Of a package: the one that is here, where the code tests for another one."""
+
     takes_device: bool = False
     """Whether the factory has an argument `device`."""
 

@@ -14,7 +14,7 @@ from typing import Any
 from preflight.kinds.asked import CannotLookError, MistypedError
 from preflight.sources import unguarded as guard
 from preflight.users_code.fresh.descendants import import_psutil
-from preflight.users_code.lacking import sees_gpu
+from preflight.users_code.gpu_here import sees_gpu
 from preflight.values.code_name import Spec, module_file
 
 # What is loaded here before the user's code, and by whose names it may have modules of its own.

@@ -120,6 +120,27 @@ NEEDS = {
     ),
     "a part of a package": ("import webdataset.no_such_part", "it needs webdataset.no", "Install"),
     "a name of a package": ("from webdataset import NoSuchName", "it needs webdataset", "Install"),
+    "another version": (
+        'import webdataset\n    assert webdataset.__version__ == "0.1"  # version check',
+        "it needs another version of webdataset than ",
+        "Install the version of webdataset that this line asks for",
+    ),
+    "another version, by a name": (
+        (
+            "old = tuple(map(int, torch.__version__.split('.')[:1])) < (9,)\n"
+            "    if old: raise RuntimeError('too old')"
+        ),
+        "it needs another version of torch than ",
+        "Install the version of torch that this line asks for",
+    ),
+    "another version, by its metadata": (
+        (
+            "from importlib.metadata import version as of\n"
+            "    if of('pillow') < '99': raise SystemExit('pillow is too old')"
+        ),
+        "it needs another version of pillow than ",
+        "Install the version of pillow that this line asks for",
+    ),
     "a package, by its own words": (
         'raise ImportError("please install xformers")',
         "it needs a package",
@@ -277,7 +298,7 @@ OWN_IMPORTS = {
 @pytest.fixture(scope="module")
 def own_imports(copies: None, tmp_path_factory: pytest.TempPathFactory) -> Each:
     folder = tmp_path_factory.mktemp("imports")
-    (folder / "utils.py").write_text("")
+    (folder / "utils.py").write_text("__version__ = '1'\n")
     (folder / "circle.py").write_text("import knot\nlate = 1\n")
     (folder / "knot.py").write_text("from circle import late\n")
     (folder / "own").mkdir()
@@ -320,6 +341,8 @@ OWN_FAULTS = {
     "a number that is none": "int('cuda')",
     "a key called RANK": "{}['RANK']",
     "an attribute of torch": "torch.no_such_thing",
+    "a test behind one of a version": 'if torch.__version__ > "1":\n        assert not 1',
+    "a version of its own": "import utils\n    assert utils.__version__ == '2'",
     "a library of its own that was not built": '__import__("ctypes").CDLL("./build/libown.so")',
 }
 
@@ -327,7 +350,7 @@ OWN_FAULTS = {
 @pytest.fixture(scope="module")
 def own_faults(copies: None, tmp_path_factory: pytest.TempPathFactory) -> Each:
     folder = tmp_path_factory.mktemp("faults")
-    (folder / "utils.py").write_text("")
+    (folder / "utils.py").write_text("__version__ = '1'\n")
     (folder / "own").mkdir()
     return Each(OWN_FAULTS, look_at_each(folder, map(body_of, OWN_FAULTS.values())))
 

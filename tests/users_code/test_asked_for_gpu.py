@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from preflight.users_code.asked_for_gpu import (
+from preflight.users_code.lacks.asked_for_gpu import (
     counts_for_processes,
     counts_gpus,
     ends_but_for_cuda,

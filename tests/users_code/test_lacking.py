@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from preflight.users_code.lacking import lacking
+from preflight.users_code.lacks.lacking import lacking
 
 
 def _asked_for(path: str) -> BaseException:

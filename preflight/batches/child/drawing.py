@@ -27,7 +27,7 @@ from preflight.loaders.wrappers import BatchSource, real_loader
 from preflight.secrets.exception_text import hidden_of
 from preflight.users_code.facts import Lack
 from preflight.users_code.frames import said_by, text_of, user_frames
-from preflight.users_code.lacking import lacking
+from preflight.users_code.lacks.lacking import lacking
 from preflight.values.own_files import is_our_line, theirs
 from preflight.values.wire import to_wire
 

@@ -14,7 +14,7 @@ from preflight.objects.stand_in import StoodIn
 from preflight.targets.targets import Built
 from preflight.users_code.facts import Frame, Lack, MadeOnCpu, Unbuilt
 from preflight.users_code.frames import hidden_lines, is_users, said_by, user_frames
-from preflight.users_code.lacking import chain, lacking
+from preflight.users_code.lacks.lacking import chain, lacking
 from preflight.users_code.shadowing import Shadow
 from preflight.users_code.unfound import unfound
 from preflight.values.names import name_of

@@ -19,12 +19,12 @@ from preflight.kinds.asked import CannotLookError, MistypedError
 from preflight.objects.stand_in import StoodIn, in_place_of_cuda
 from preflight.targets.targets import BUILT, Built
 from preflight.users_code.frames import said_by
+from preflight.users_code.gpu_here import sees_gpu
 from preflight.users_code.importing import (
     import_named,
     join_world,
     refuse_unguarded,
 )
-from preflight.users_code.lacking import sees_gpu
 from preflight.values.code_name import Spec, Step, parse_pick, parse_spec, write_pick
 from preflight.values.names import nearest
 from preflight.values.own_files import passes_on

@@ -272,7 +272,7 @@ def _processes(original: Callable[..., Any], watch: Watch) -> Callable[..., Any]
 
     @functools.wraps(original)
     def start_processes(*args: Any, **named: Any) -> Any:
-        from preflight.users_code.lacking import sees_gpu
+        from preflight.users_code.gpu_here import sees_gpu
 
         count = named.get("nprocs", args[2] if len(args) > 2 else 1)
         if not count and not sees_gpu():

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
-import sys
 import traceback
 from collections.abc import Iterator, Sequence
 
 from preflight.host.environment import LAUNCHER_VARIABLES, launcher_of
-from preflight.users_code.asked_for_gpu import (
+from preflight.users_code.facts import ASKED_FOR, Lack
+from preflight.users_code.frames import text_of as _text
+from preflight.users_code.gpu_here import sees_gpu
+from preflight.users_code.in_the_way import is_foreign
+from preflight.users_code.lacks.asked_for_gpu import (
     ASKS_FOR_GPU,
     counts_gpus,
     ends_but_for_cuda,
     stands_behind_gpu,
 )
-from preflight.users_code.facts import ASKED_FOR, Lack
-from preflight.users_code.frames import text_of as _text
-from preflight.users_code.in_the_way import is_foreign, is_installed, stands_in_the_way
-from preflight.users_code.unfound import folder_of, modules_in
-from preflight.users_code.unopened_libraries import unopened_library
-from preflight.users_code.unset_variables import unset_variable
+from preflight.users_code.lacks.ending_tests import SAID_BY, innermost
+from preflight.users_code.lacks.lacking_packages import lacking_package
+from preflight.users_code.lacks.unopened_libraries import unopened_library
+from preflight.users_code.lacks.unset_variables import unset_variable
 
 # Exceptions that tell of one another; more is nobody's chain.
 _LONGEST_CHAIN = 10
@@ -55,10 +55,8 @@ _SAYS_NONE = re.compile(
     r"\b(?:needs?|needed|requires?|required|only|must|no|not|without|unavailable)\b", re.IGNORECASE
 )
 _ASKS_WHICH = "accelerator.current_accelerator("
-_BY_NVML = "PYTORCH_NVML_BASED_CUDA_CHECK"
 _WITHOUT_CUDA = re.compile(r"'torch\._C' has no attribute '_cuda_|type torch\.cuda\.\w+ not avail")
 _TOLD_BY = ("nvidia-smi", "rocm-smi", "nvcc")  # commands that come with a driver, or with CUDA
-_SAID_BY = (RuntimeError, AssertionError, ValueError, OSError, SystemExit)
 _COUNTED_BY = (ZeroDivisionError, IndexError)
 
 # Of Python, of requests, httpx and aiohttp, and of the Hugging Face hub.
@@ -71,9 +69,6 @@ _UNREACHED = frozenset(
 _NO_NETWORK = re.compile(r"(?i)couldn't connect to ['\"]?https?://|check your internet connection")
 
 _QUOTED_PATH = re.compile(r"""['"]([^'"\s:]+/[^'"\s/:]+)['"]""")
-
-_OWN_IMPORTS = ("attempted relative import", "cannot import name")
-_NOT_LOADED = re.compile(r"cannot open shared object|undefined symbol|DLL load|[Ss]ymbol not found")
 
 
 def lacking(error: BaseException, folders: Sequence[str]) -> Lack | None:
@@ -88,7 +83,7 @@ def lacking(error: BaseException, folders: Sequence[str]) -> Lack | None:
             or _gpu(one)
             or _network(one)
             or _library(one, folders)
-            or _package(one, folders)
+            or lacking_package(one, folders)
         )
         if found is not None:
             return None if found.kind == "network" and _names_none_here(error) else found
@@ -136,7 +131,7 @@ def _launch(error: BaseException) -> Lack | None:
         return Lack(kind="launch" if _is_launchers(variable) else "variable", name=variable)
     if "NCCL" in text and isinstance(error, (RuntimeError, ValueError)):
         return Lack(kind="nccl", name="NCCL")
-    if isinstance(error, (*_SAID_BY, ImportError)) and _NO_GROUP.search(text):
+    if isinstance(error, (*SAID_BY, ImportError)) and _NO_GROUP.search(text):
         return Lack(kind="group", name="a process group")
     return None
 
@@ -151,17 +146,17 @@ def _is_launchers(variable: str) -> bool:
 
 def _gpu(error: BaseException) -> Lack | None:
     text = _text(error)
-    if isinstance(error, (*_SAID_BY, ImportError)) and _NO_GPU.search(text):
+    if isinstance(error, (*SAID_BY, ImportError)) and _NO_GPU.search(text):
         return Lack(kind="gpu", name=_what_gpu(text))
     if isinstance(error, (TypeError, AttributeError)) and _WITHOUT_CUDA.search(text):
         return Lack(kind="gpu", name="CUDA")
     if isinstance(error, FileNotFoundError) and error.filename in _TOLD_BY:
         return None if sees_gpu() else Lack(kind="gpu", name=error.filename)
-    file, number, line = _last(error)
+    file, number, line = innermost(error)
     if isinstance(error, AttributeError):
         names_none = "'NoneType'" in text and _ASKS_WHICH in line
         return Lack(kind="gpu", name=ASKED_FOR) if names_none and not sees_gpu() else None
-    if getattr(error, "errno", None) is not None or not isinstance(error, _SAID_BY + _COUNTED_BY):
+    if getattr(error, "errno", None) is not None or not isinstance(error, SAID_BY + _COUNTED_BY):
         return None
     asked = ASKS_FOR_GPU.search(line) is not None
     if not asked and isinstance(error, _COUNTED_BY):
@@ -173,14 +168,6 @@ def _gpu(error: BaseException) -> Lack | None:
     return Lack(kind="gpu", name="CUDA" if ends_but_for_cuda(file, number) else ASKED_FOR)
 
 
-def _last(error: BaseException) -> tuple[str, int, str]:
-    """Give the innermost line with its file and text: those of Python itself have no text."""
-    for one in reversed(traceback.extract_tb(error.__traceback__)):
-        if one.line:
-            return one.filename, one.lineno or 0, one.line
-    return "", 0, ""
-
-
 def _says_no_gpu(text: str) -> bool:
     return bool(_SAYS_GPU.search(text) and _SAYS_NONE.search(text))
 
@@ -189,20 +176,6 @@ def _what_gpu(text: str) -> str:
     if "out of memory" in text:
         return "GPU memory"
     return "MPS" if re.search(r"\bmps\b", text, re.IGNORECASE) else "CUDA"
-
-
-def sees_gpu() -> bool:
-    """Whether torch sees a GPU here; it is asked in a way that leaves workers free to fork."""
-    import torch
-
-    usual = os.environ.get(_BY_NVML)
-    os.environ[_BY_NVML] = "1"
-    try:
-        return torch.cuda.is_available()
-    finally:
-        del os.environ[_BY_NVML]
-        if usual is not None:
-            os.environ[_BY_NVML] = usual
 
 
 # --- the network ----------------------------------------------------------------------------------
@@ -234,65 +207,3 @@ def _library(error: BaseException, folders: Sequence[str]) -> Lack | None:
         return None
     name = unopened_library(_text(error), folders)
     return None if name is None else Lack(kind="library", name=name)
-
-
-# --- packages -------------------------------------------------------------------------------------
-
-
-def _package(error: BaseException, folders: Sequence[str]) -> Lack | None:
-    """Name the package that is absent, or that is another one than the code was written for."""
-    if stands_in_the_way(error, folders):
-        return None
-    name = _not_installed(error, folders) if isinstance(error, ImportError) else None
-    name = name or _raising_package(error)
-    if name is None:
-        return None
-    folder = folder_of(name, folders[0]) if folders and name.isidentifier() else ""
-    return Lack(kind="package", name=name, python=sys.executable, folder=folder)
-
-
-def _not_installed(error: ImportError, folders: Sequence[str]) -> str | None:
-    text, name = _text(error), error.name or ""
-    top = name.partition(".")[0]
-    if isinstance(error, ModuleNotFoundError):
-        return name if top and not _is_own(top, folders) else None
-    if text.startswith(_OWN_IMPORTS):
-        file = error.path or getattr(sys.modules.get(name), "__file__", None) or ""
-        return top if top and file and is_installed(file) else None
-    if _NOT_LOADED.search(text):
-        return top or _raising_package(error) or "a library"
-    # Raised by hand: by a package that wants another one, or by the user's code, which says so.
-    return top or "a package"
-
-
-def _is_own(top: str, folders: Sequence[str]) -> bool:
-    """Whether it is, or looks like, a module of the job: also one whose name was typed wrong.
-
-    A script in `scripts/` does not find what lies beside that folder, where nobody installed it.
-    """
-    searched = {os.path.abspath(one) for one in sys.path}
-    every = {os.path.abspath(one): {*modules_in(one)} for one in folders}
-    own = {name for modules in every.values() for name in modules}
-    if top in own:
-        return any(top in modules for folder, modules in every.items() if folder in searched)
-    return bool(difflib.get_close_matches(top, own, n=1, cutoff=0.8))
-
-
-def _raising_package(error: BaseException) -> str | None:
-    """Name the installed package that raises while it is imported: it does not fit the others.
-
-    Python leaves its own import system out of such tracebacks.
-    """
-    frames = traceback.extract_tb(error.__traceback__)
-    own = [place for place, one in enumerate(frames) if not is_foreign(one.filename)]
-    inner = frames[own[-1] + 1 :] if own else []
-    first = next((one for one in inner if not one.filename.startswith("<frozen")), None)
-    if first is None or first.name != "<module>" or not is_installed(first.filename):
-        return None
-    return _top_of(first.filename)
-
-
-def _top_of(file: str) -> str:
-    parts = os.path.normpath(file).split(os.sep)
-    installed = [n for n, part in enumerate(parts[:-1]) if part.endswith("-packages")]
-    return parts[installed[-1] + 1].removesuffix(".py")

@@ -7,13 +7,11 @@ import re
 from collections.abc import Iterator
 from typing import TypeGuard
 
-from preflight.objects.source_trees import parsed, source_of
 from preflight.syntax.outcomes import COMPARED
-from preflight.syntax.running import FUNCTIONS, called_in, last_name, truth
+from preflight.syntax.running import FUNCTIONS, called_in, truth
+from preflight.users_code.lacks.ending_tests import ends, given_to, innermost_test, statements_at
 
 ASKS_FOR_GPU = re.compile(r"\b(?:cuda|accelerator|mps|xpu)\.(?:is_available|device_count)\(")
-
-_EXITS = frozenset({"exit", "quit", "_exit"})
 
 _OF_CUDA = re.compile(r"\bcuda\.(?:is_available|device_count)\(\)$")
 
@@ -24,9 +22,9 @@ def stands_behind_gpu(file: str, line: int) -> bool:
     What merely goes wrong there is not meant: it is a fault of the code for the CPU. It may ask by
     a name that was given what is asked, or by a function of the file that returns it.
     """
-    tree, here = _statements(file, line)
-    test = _innermost(here)
-    if test is None or not any(map(_ends, here)):
+    tree, here = statements_at(file, line)
+    test = innermost_test(here)
+    if test is None or not any(map(ends, here)):
         return False
     returned = (value for name in called_in(test.test) for value in _returned(tree, name))
     return _asks(tree, test.test) or any(_asks(function, value) for function, value in returned)
@@ -34,14 +32,14 @@ def stands_behind_gpu(file: str, line: int) -> bool:
 
 def counts_gpus(file: str, line: int) -> bool:
     """Whether a line computes with a name that was given the number of GPUs."""
-    tree, here = _statements(file, line)
+    tree, here = statements_at(file, line)
     simple = [one for one in here if not hasattr(one, "body")]
     return any(_asks(tree, one) for one in simple)
 
 
 def counts_for_processes(file: str, line: int) -> bool:
     """Whether a line counts GPUs in a file that starts as many processes as something says."""
-    tree, here = _statements(file, line)
+    tree, here = statements_at(file, line)
     simple = [one for one in here if not hasattr(one, "body")]
     numbers = (one.value for one in ast.walk(tree) if _is_named(one, "nprocs"))
     return any("device_count" in ast.unparse(one) for one in simple) and any(
@@ -51,14 +49,14 @@ def counts_for_processes(file: str, line: int) -> bool:
 
 def ends_but_for_cuda(file: str, line: int) -> bool:
     """Whether the test at a line, or around it, ends the program, and would not with one GPU."""
-    test = _innermost(_statements(file, line)[1])
+    test = innermost_test(statements_at(file, line)[1])
     if test is None:
         return False
     answer = truth(test.test, _with_one_gpu)
     if isinstance(test, ast.Assert):
         return answer is True
     branch = {True: test.orelse, False: test.body}.get(answer, []) if answer is not None else []
-    return any(map(_ends, branch))
+    return any(map(ends, branch))
 
 
 def left_without_gpu(file: str) -> int | None:
@@ -66,7 +64,7 @@ def left_without_gpu(file: str) -> int | None:
 
     It returns nothing there, or calls a function of its own where there is one.
     """
-    tree, _ = _statements(file, 0)
+    tree, _ = statements_at(file, 0)
     own = {one.name for one in ast.walk(tree) if isinstance(one, FUNCTIONS)}
     for one in ast.walk(tree):
         if isinstance(one, ast.If) and _asks(tree, one.test):
@@ -79,18 +77,6 @@ def left_without_gpu(file: str) -> int | None:
 
 def _is_named(node: ast.AST, name: str) -> TypeGuard[ast.keyword]:
     return isinstance(node, ast.keyword) and node.arg == name
-
-
-def _statements(file: str, line: int) -> tuple[ast.AST, list[ast.stmt]]:
-    """Give the file's tree, and the statements of it that a line lies in."""
-    tree = parsed(source_of(file)) or ast.Module([], [])
-    every = [one for one in ast.walk(tree) if isinstance(one, ast.stmt)]
-    return tree, [one for one in every if one.lineno <= line <= (one.end_lineno or 0)]
-
-
-def _innermost(here: list[ast.stmt]) -> ast.If | ast.Assert | None:
-    around = [one for one in here if isinstance(one, (ast.If, ast.Assert))]
-    return max(around, key=lambda one: one.lineno, default=None)
 
 
 def _with_one_gpu(test: ast.expr) -> bool | None:
@@ -106,28 +92,10 @@ def _with_one_gpu(test: ast.expr) -> bool | None:
     return None
 
 
-def _ends(statement: ast.stmt) -> bool:
-    call = statement.value if isinstance(statement, ast.Expr) else None
-    is_exit = isinstance(call, ast.Call) and last_name(call.func) in _EXITS
-    return is_exit or isinstance(statement, (ast.Raise, ast.Assert))
-
-
 def _asks(within: ast.AST, value: ast.AST) -> bool:
     """Whether an expression asks, or a name in it is given what does."""
-    names = _names(value)
-    given = (
-        one.value
-        for one in ast.walk(within)
-        if isinstance(one, ast.Assign) and names & {*map(ast.unparse, one.targets)}
-    )
-    return any(ASKS_FOR_GPU.search(ast.unparse(one)) for one in (value, *given))
-
-
-def _names(value: ast.AST) -> set[str]:
-    """Give the names by themselves: of `args.data`, `args` says nothing."""
-    inner = {id(one.value) for one in ast.walk(value) if isinstance(one, ast.Attribute)}
-    every = (one for one in ast.walk(value) if isinstance(one, ast.Name))
-    return {one.id for one in every if id(one) not in inner}
+    every = (value, *given_to(within, value))
+    return any(ASKS_FOR_GPU.search(ast.unparse(one)) for one in every)
 
 
 def _returned(tree: ast.AST, name: str) -> Iterator[tuple[ast.AST, ast.expr]]:
