@@ -13,6 +13,9 @@ from preflight.syntax.running import FUNCTIONS, called_in, last_name, truth
 
 ASKS_FOR_GPU = re.compile(r"\b(?:cuda|accelerator|mps|xpu)\.(?:is_available|device_count)\(")
 
+# What stands in each source that asks, however it is laid out.
+_NAMES_WHAT_ASKS = re.compile(r"\b(?:is_available|device_count)\b")
+
 _EXITS = frozenset({"exit", "quit", "_exit"})
 
 _OF_CUDA = re.compile(r"\bcuda\.(?:is_available|device_count)\(\)$")
@@ -66,6 +69,8 @@ def left_without_gpu(file: str) -> int | None:
 
     It returns nothing there, or calls a function of its own where there is one.
     """
+    if not _NAMES_WHAT_ASKS.search(source_of(file)):  # to parse all modules of a job takes long
+        return None
     tree, _ = _statements(file, 0)
     own = {one.name for one in ast.walk(tree) if isinstance(one, FUNCTIONS)}
     for one in ast.walk(tree):
