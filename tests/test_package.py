@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import subprocess
@@ -9,10 +10,11 @@ import sys
 import venv
 import zipfile
 from collections.abc import Iterator
-from importlib.metadata import Distribution, PathDistribution, distribution
+from importlib.metadata import Distribution, PackageNotFoundError, PathDistribution, distribution
 from pathlib import Path
 
 import pytest
+from build import ProjectBuilder
 from packaging.requirements import Requirement
 
 from preflight.__main__ import rival_distribution
@@ -52,7 +54,11 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
         )
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, source)
-    said(sys.executable, "-m", "build", "--wheel", "--outdir", folder, source, folder=folder)
+    # `make` has installed by what is asked for alone; where that is here, it need not be fetched.
+    here = all(map(is_here, ProjectBuilder(source).build_system_requires))
+    how = ["--no-isolation"] if here else []
+    build = (sys.executable, "-m", "build", "--wheel", *how, "--outdir", folder, source)
+    said(*build, folder=folder)
     (found,) = folder.glob("*.whl")
     return found
 
@@ -67,8 +73,7 @@ def programs(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     venv.create(folder / "env")
     programs = folder / "env" / ("Scripts" if os.name == "nt" else "bin")
     if os.name != "nt":
-        find = "import sysconfig; print(sysconfig.get_path('purelib'), end='')"
-        site = Path(said(programs / "python", "-c", find, folder=folder))
+        site = site_of(programs)
         for one in asked_for(wheel):
             for top in {file.parts[0] for file in one.files or ()} - {"..", "__pycache__"}:
                 if not (site / top).exists():
@@ -76,7 +81,10 @@ def programs(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     constraints = folder / "constraints.txt"  # the torch that is here, whatever pip is told to take
     constraints.write_text(f"torch=={distribution('torch').version.partition('+')[0]}\n")
     constrained = {"PIP_CONSTRAINT": os.fspath(constraints)}
-    pip(programs, "install", "--no-compile", wheel, folder=folder, **constrained)
+    # Our own pip, on an environment that has none. By uv, which takes no link for what is
+    # installed, it would be written into what the links lead to.
+    pip = (sys.executable, "-m", "pip", "-q", "--python", programs.parent)
+    said(*pip, "install", "--no-compile", wheel, folder=folder, **constrained)
     return programs
 
 
@@ -94,10 +102,35 @@ def asked_for(wheel: Path) -> Iterator[Distribution]:
             yield asking[-1]
 
 
-def pip(programs: Path, *words: str | Path, folder: Path, **variables: str) -> None:
-    """Run our own pip on an environment that has none."""
-    ours = (sys.executable, "-m", "pip", "-q", "--python", programs.parent)
-    said(*ours, *words, folder=folder, **variables)
+def is_here(requirement: str) -> bool:
+    asked = Requirement(requirement)
+    try:
+        return distribution(asked.name).version in asked.specifier
+    except PackageNotFoundError:
+        return False
+
+
+def site_of(programs: Path) -> Path:
+    find = "import sysconfig; print(sysconfig.get_path('purelib'), end='')"
+    return Path(said(programs / "python", "-c", find, folder=programs))
+
+
+@contextlib.contextmanager
+def unpacked(wheel: Path, programs: Path) -> Iterator[None]:
+    """Have a wheel in an environment for a while: to install a plain one is to unpack it."""
+    site = site_of(programs)
+    names = zipfile.ZipFile(wheel).namelist()
+    before = {name: (site / name).read_bytes() for name in names if (site / name).exists()}
+    zipfile.ZipFile(wheel).extractall(site)
+    try:
+        yield
+    finally:
+        for name in names:
+            (site / name).unlink()
+            with contextlib.suppress(OSError):  # there is more in it
+                (site / name).parent.rmdir()
+        for name, content in before.items():
+            (site / name).write_bytes(content)
 
 
 def test_the_wheel_holds_every_file(wheel: Path) -> None:
@@ -135,8 +168,9 @@ def test_it_works_in_an_empty_environment(programs: Path, tmp_path: Path) -> Non
 
 def test_a_plug_in_is_found_and_its_id_bears_its_name(programs: Path, tmp_path: Path) -> None:
     """One module with one check; its crash at import would be told, and would stop nothing."""
+    wheel = tmp_path / "acme_checks-1-py3-none-any.whl"
     plain_wheel(
-        tmp_path / "acme_checks-1-py3-none-any.whl",
+        wheel,
         {
             "acme_shard.py": (
                 "from preflight.check import check\nfrom preflight.facts import ShardFacts\n"
@@ -148,11 +182,8 @@ def test_a_plug_in_is_found_and_its_id_bears_its_name(programs: Path, tmp_path: 
         },
         entry_points="[train_preflight.checks]\nshard = acme_shard\nbroken = not_there\n",
     )
-    pip(programs, "install", "--no-deps", *tmp_path.glob("*.whl"), folder=tmp_path)
-    try:
+    with unpacked(wheel, programs):
         listed = said(programs / "preflight", "checks", folder=tmp_path)
-    finally:
-        pip(programs, "uninstall", "-y", "acme-checks", folder=tmp_path)
 
     assert "acme-checks/acme-shard" in listed
     assert "broken" in listed
@@ -162,13 +193,11 @@ def test_a_plug_in_is_found_and_its_id_bears_its_name(programs: Path, tmp_path: 
 def test_another_package_of_the_same_name_is_told(programs: Path, tmp_path: Path) -> None:
     """Two distributions that own preflight/__init__.py overwrite each other's files."""
     stand_in = {"preflight/__init__.py": "", "preflight/other.py": ""}
-    plain_wheel(tmp_path / "other_preflight-1-py3-none-any.whl", stand_in)
-    pip(programs, "install", "--no-deps", *tmp_path.glob("*.whl"), folder=tmp_path)
-    try:
+    wheel = tmp_path / "other_preflight-1-py3-none-any.whl"
+    plain_wheel(wheel, stand_in)
+    with unpacked(wheel, programs):
         for words in (["--help"], ["run"], ["demo"], ["checks"]):
             assert said(programs / "preflight", *words, folder=tmp_path, expect=2) == ""
-    finally:
-        pip(programs, "uninstall", "-y", "other-preflight", folder=tmp_path)
 
 
 def test_our_own_record_is_no_rival(tmp_path: Path) -> None:
