@@ -70,6 +70,28 @@ def photo(
     return saved(Image.fromarray(pixels).convert(mode), image_format, **options)
 
 
+class Contents(Mapping[str, bytes]):
+    """Contents by name, of which some are made once they are asked for.
+
+    Whatever is made as a test's file is imported is made by every process that runs tests.
+    """
+
+    def __init__(self, given: Mapping[str, bytes | Callable[[], bytes]]) -> None:
+        self._given = dict(given)
+
+    def __getitem__(self, name: str) -> bytes:
+        content = self._given[name]
+        if not isinstance(content, bytes):
+            content = self._given[name] = content()
+        return content
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._given)
+
+    def __len__(self) -> int:
+        return len(self._given)
+
+
 def tarred(
     files: Mapping[str, bytes] | Iterable[tuple[str, bytes]],
     tar_format: int = tarfile.USTAR_FORMAT,

@@ -14,6 +14,7 @@ import atexit
 import contextlib
 import ctypes
 import fcntl
+import gc
 import importlib
 import inspect
 import itertools
@@ -215,6 +216,7 @@ def _start_by_copies() -> None:
 
 def main(number: int, home: str, also: Sequence[str]) -> None:
     """Import torch, and wait; in a copy, become what was asked for, and return at its end."""
+    gc.disable()  # all that is imported stays: the collector would walk over it many times
     import mmap  # noqa: F401  a second one would have another class, and older torch has none
     from multiprocessing import spawn, util  # noqa: F401  a worker has both
 
@@ -232,6 +234,8 @@ def main(number: int, home: str, also: Sequence[str]) -> None:
     _use_huge_pages()
     settings = settings_of(os.environ)
     _end_threads()
+    gc.collect()
+    gc.enable()
     asked = _serve(socket.socket(fileno=number))
     while not _starts_none(**asked[0]):
         ours, theirs = socket.socketpair()
@@ -305,9 +309,6 @@ def _writable() -> list[tuple[int, int]]:
 
 def _serve(channel: socket.socket) -> tuple[dict[str, Any], list[int]]:
     """Wait for what is asked for; return in the copy that is to be it, and nowhere else."""
-    import gc
-
-    gc.collect()
     gc.freeze()  # what is not touched is not copied
     number_at = _thread_number()
     while True:

@@ -98,7 +98,7 @@ def own_sources(root: str) -> list[str]:
     """Files of the job's own modules that are imported by now."""
     files = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
     texts = [file for file in files if isinstance(file, str)]
-    # Nearly all are Python's and of installed packages: to make paths of them takes longer.
-    others = [one for one in texts if _INSTALLED not in one and not one.startswith(_STANDARD)]
-    known = set(map(os.path.abspath, others))
-    return sorted(file for file in known if is_users(file, root))
+    # Nearly all are Python's, ours, and of installed packages: to make paths of them takes longer.
+    known = (_STANDARD, PACKAGE)
+    others = [one for one in texts if _INSTALLED not in one and not one.startswith(known)]
+    return sorted(file for file in set(map(os.path.abspath, others)) if is_users(file, root))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import io
 from pathlib import Path
 
@@ -14,7 +15,7 @@ import preflight
 from preflight.formats.suffixes.images import PILLOW, is_image
 from preflight.images.read import look_at_image
 from preflight.pairing.facts import Pairing
-from tests.archives import shard_facts, tarred
+from tests.archives import Contents, shard_facts, tarred
 
 pytestmark = pytest.mark.usefixtures("at_hand")
 
@@ -58,7 +59,7 @@ def psd() -> bytes:
 
 if tuple(map(int, PIL.__version__.split(".")[:2])) < (10, 3):
     del FORMATS["pfm"]  # it cannot write one
-ALL = {suffix: picture(suffix) for suffix in FORMATS} | {"psd": psd()}
+ALL = Contents({one: functools.partial(picture, one) for one in FORMATS} | {"psd": psd})
 
 
 @pytest.mark.parametrize("suffix", ALL)

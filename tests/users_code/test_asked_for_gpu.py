@@ -144,6 +144,7 @@ def test_a_test_that_ends_the_program_but_for_one_gpu_is_known(text: str, tmp_pa
 LEAVES = {
     "def main():\n    if not torch.cuda.is_available():\n        return\n    train()\n": 2,
     "def main():\n    train()\nif torch.cuda.is_available():\n    main()\n": 3,
+    "def main():\n    train()\nif (torch . cuda .\n    is_available ()):\n    main()\n": 3,
     "def dtype():\n    if not torch.cuda.is_available():\n        return 4\n    return 2\n": None,
     "def main():\n    if torch.cuda.is_available():\n        torch.cuda.init()\n": None,
     "def main():\n    if not args.data:\n        return\n    train()\n": None,

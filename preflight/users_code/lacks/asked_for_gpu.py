@@ -7,11 +7,15 @@ import re
 from collections.abc import Iterator
 from typing import TypeGuard
 
+from preflight.objects.source_trees import source_of
 from preflight.syntax.outcomes import COMPARED
 from preflight.syntax.running import FUNCTIONS, called_in, truth
 from preflight.users_code.lacks.ending_tests import ends, given_to, innermost_test, statements_at
 
 ASKS_FOR_GPU = re.compile(r"\b(?:cuda|accelerator|mps|xpu)\.(?:is_available|device_count)\(")
+
+# What stands in each source that asks, however it is laid out.
+_NAMES_WHAT_ASKS = re.compile(r"\b(?:is_available|device_count)\b")
 
 _OF_CUDA = re.compile(r"\bcuda\.(?:is_available|device_count)\(\)$")
 
@@ -64,6 +68,8 @@ def left_without_gpu(file: str) -> int | None:
 
     It returns nothing there, or calls a function of its own where there is one.
     """
+    if not _NAMES_WHAT_ASKS.search(source_of(file)):  # to parse all modules of a job takes long
+        return None
     tree, _ = statements_at(file, 0)
     own = {one.name for one in ast.walk(tree) if isinstance(one, FUNCTIONS)}
     for one in ast.walk(tree):
