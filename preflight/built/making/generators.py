@@ -48,7 +48,7 @@ def as_loader(made: Any, first: list[Any]) -> object:
     """Take an iterator for a loader, and an object of the job's own that gives one each epoch.
 
     What holds loaders is taken apart elsewhere; a DataLoader's own iterator does not tell enough.
-    Of several things, each that is called a loader is taken for one.
+    Of several things, each that is called a loader, or gives a batch at once, is taken for one.
     """
     if type(made) is dict:
         return {key: _as_part(one, str(key)) for key, one in made.items()}
@@ -62,8 +62,19 @@ def as_loader(made: Any, first: list[Any]) -> object:
 
 
 def _as_part(part: Any, key: str) -> object:
+    if isinstance(part, Iterator) or not _may_give_batches(part):
+        return part
     is_so_called = _LOADER(f"{key} {type_name(type(part))}")
-    return part if not is_so_called or isinstance(part, Iterator) else as_loader(part, [])
+    return as_loader(part, []) if is_so_called or _gives_a_batch(part) else part
+
+
+def _gives_a_batch(part: Any) -> bool:
+    """Whether it has a length and no places, as what gives batches, and gives one."""
+    kind = type(part)
+    if not hasattr(kind, "__len__") or hasattr(kind, "__getitem__"):
+        return False
+    with blaming("call"):
+        return any(map(is_batch, itertools.islice(part, 1)))
 
 
 def what_gives(made: Any) -> str:
