@@ -15,11 +15,12 @@ What it finds
     such as DistributedSampler, where the loop over epochs stands in a file that calls no
     `set_epoch`; of a loader's own class, or one that stands around it, that seeds when an epoch
     begins (then also samples that are made by random numbers, in an order that stays): two whole
-    epochs of it are alike, though its sampler draws others; of a stream whose workers are kept (`persistent_workers=True`), and do not hear of
-    the epoch. So are samples of a data set that is told the epoch (`set_epoch`, or `epoch` by
-    itself), where kept workers go on with those of the epoch before: some are asked for again by a
-    worker that is kept, and by one that is not. Not of loaders with val, test or the like in their
-    names or those of their classes, and not where anything says `shuffle=False`.
+    epochs of it are alike, though its sampler draws others; of a stream whose workers are kept
+    (`persistent_workers=True`), and do not hear of the epoch. So are samples of a data set that is
+    told the epoch (`set_epoch`, or `epoch` by itself), where kept workers go on with those of the
+    epoch before: some are asked for again by a worker that is kept, and by one that is not. Not of
+    loaders with val, test or the like in their names or those of their classes, and not where
+    anything says `shuffle=False`.
 
 Why it matters
     A generator that is made before workers start, as `np.random.default_rng(0)` in `__init__` or at
