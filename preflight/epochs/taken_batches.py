@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from preflight.epochs.facts import LostBatches
 from preflight.epochs.sample_numbers import count, digest
 from preflight.objects.attributes import own_attributes
-from preflight.objects.where import defined
+from preflight.objects.facts import Definition
 from preflight.values.own_files import passes_on
 
 # Of more batches nobody is told; of fewer, one may be left out to look at it.
@@ -84,7 +84,11 @@ class TakenBatches:
         self._is_known = False
         return None
 
-    def lost(self, root: str) -> LostBatches | None:
+    def goes_round(self) -> bool:
+        """Whether it takes from the DataLoader for the third time, as what has no end does."""
+        return self._ends > 1
+
+    def lost(self, at: Definition) -> LostBatches | None:
         """Say which full batches came to the loader, and did not come out."""
         number = len(self._taken)
         is_part = number // 2 < len(self._given) < number
@@ -93,7 +97,6 @@ class TakenBatches:
         places = next(filter(None, map(self._lacking, self._taken[0].parts)), None)
         if not places or self._is_meant(places):
             return None
-        at = defined(type(self._loader), root, if_own=True).at
         return LostBatches(number=len(places), taken=number, first=places[0] + 1, at=at)
 
     def _lacking(self, part: Any) -> list[int] | None:

@@ -6,6 +6,7 @@ And what stands in its place: a generator, or a function that gives one batch ea
 from __future__ import annotations
 
 import copy
+import types
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -118,8 +119,22 @@ def _is_loader(thing: object, loader: tuple[type, ...], depth: int) -> bool:
 class BatchSource:
     """What gives batches and is no DataLoader, with the attributes of one that has no workers."""
 
-    def __init__(self, batches: Iterable[Any], what: str, *, once: bool) -> None:
+    def __init__(
+        self,
+        batches: Iterable[Any],
+        what: str,
+        *,
+        once: bool,
+        generator: types.GeneratorType[Any, Any, Any] | None = None,
+        inner: object = None,
+    ) -> None:
         self.dataset = batches
+        self.generator = generator
+        """What has a DataLoader among its variables; None: none is known."""
+
+        self.taken_from = [] if inner is None else [inner]
+        """That DataLoader, which is looked at beside it."""
+
         self.what = what
         """For people: `a generator of batches`."""
 

@@ -252,6 +252,44 @@ class Feed:
         return ((torch.rand(4, 3), torch.arange(4)) for _ in range(self.number))
 
 
+def ahead(loader: Any) -> Iterator[Any]:
+    held = None
+    for batch in loader:
+        if held is not None:
+            yield held
+        held = batch
+
+
+def generated() -> Any:
+    return ahead(plain())
+
+
+def numbered() -> Iterator[Any]:
+    """Give a number that stays, and raise late."""
+    loader, step = plain(), 0
+    for number, batch in enumerate(loader):
+        if number == 7:
+            raise ValueError("batch 7 is damaged")
+        yield step, batch
+
+
+def generated_whole() -> Iterator[Any]:
+    loader = plain()
+    yield from loader
+
+
+def endless() -> Iterator[Any]:
+    loader = plain(num_workers=1, persistent_workers=True)
+    while True:
+        yield from loader
+
+
+def training() -> Iterator[float]:
+    loader = plain()
+    for x, _ in loader:
+        yield float(x.mean())
+
+
 def losing() -> dict[str, Any]:
     return {
         "ahead": Ahead(plain()),

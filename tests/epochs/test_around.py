@@ -102,6 +102,32 @@ def test_samples_that_are_made_by_the_same_numbers_again_are_told(
     assert finding.message.startswith("all epochs have the same samples: around.Seeds")
 
 
+@pytest.mark.usefixtures("copies")
+def test_a_generator_around_a_loader_is_run_as_it_is(tmp_path: Path) -> None:
+    """What it loses, and what it raises; a loop over it is held against what it gives."""
+    shutil.copy(JOBS, tmp_path / "around.py")
+    words = ["around:generated", "around:numbered"]
+    report = preflight.run(*words, folder=str(tmp_path), select=["loader"], budget=100.0)
+    found = {(one.check, one.evidence["loader"]): one.message for one in report.findings}
+
+    assert found["loader-end", "around:generated"] == f"{OF_TEN}the last"
+    assert found["loader-end", "around:numbered"].startswith("raises after 7 batches: ValueError")
+    grows = "gives a step number, step, that does not grow from batch to batch: 0, 0, 0, 0"
+    assert found["loader-contract", "around:numbered"] == grows
+
+
+@pytest.mark.usefixtures("copies")
+def test_generators_that_hand_on_all_are_left_alone(tmp_path: Path) -> None:
+    """Also one without an end, which is left when it begins again, and one that gives losses."""
+    shutil.copy(JOBS, tmp_path / "around.py")
+    words = [f"around:{one}" for one in ("generated_whole", "endless", "training")]
+    report = preflight.run(*words, folder=str(tmp_path), select=["loader"], budget=100.0)
+
+    assert [one.message for one in report.findings if one.severity.word != "note"] == []
+    assert report.verdict == "go"
+    assert all("40 samples in 10 batches, past the end" in one.text for one in report.targets)
+
+
 def test_nothing_else_is_told_of_them(bad: dict[str, list[Finding]]) -> None:
     assert len(bad) == len(LEFT) + 1 + len(BATCHING) + len(ORDERS) + len(SAMPLES)
 

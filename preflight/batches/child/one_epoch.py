@@ -59,10 +59,11 @@ def run_epoch(
     tell: Callable[..., None],
     noting: Iterable[Callable[[Any], object]],
     forms: set[object] | None = None,
+    is_enough: Callable[[], bool] = lambda: False,
 ) -> Epoch:
     """Run one epoch, as far as it is bounded; tell each batch that is made as none before it.
 
-    Each batch is handed to all that note what comes.
+    Each batch is handed to all that note what comes. It is left where that `is_enough`.
     """
     begun = came = told = time.monotonic()
     number, total, most = 0, 0, 0
@@ -90,7 +91,7 @@ def run_epoch(
         if number <= _TOLD or now - told > _EACH:
             tell(at=number)
             told = now
-        if _is_too_long(now - begun, now - came, number, bounds):
+        if is_enough() or _is_too_long(now - begun, now - came, number, bounds):
             ended = "cut"
             break
         if number >= bounds.far_beyond():

@@ -30,8 +30,15 @@ from preflight.epochs.reseeded import MarkedEpoch, reseeded
 from preflight.epochs.taken_batches import TakenBatches
 from preflight.flow.fitted import Fitted, fit
 from preflight.loaders.epoch import gives_none, length_of
-from preflight.loaders.wrappers import as_it_comes, layers_of, makes_its_own, real_loader
+from preflight.loaders.wrappers import (
+    BatchSource,
+    as_it_comes,
+    layers_of,
+    makes_its_own,
+    real_loader,
+)
 from preflight.objects.attributes import own_attributes
+from preflight.objects.facts import Definition
 from preflight.objects.where import defined
 from preflight.values.own_files import is_our_line
 from preflight.values.wire import to_wire
@@ -144,13 +151,18 @@ def _first_epoch(
     root: str,
 ) -> Epoch:
     """Run the first epoch, and say which batches are lost on the way."""
-    if not makes_its_own(loader):
+    inner = [real_loader(loader)] if makes_its_own(loader) else []
+    inner = inner or own_attributes(loader).get("taken_from", [])
+    if not inner:
         return run_epoch(loader, bounds, tell, [noted.take], forms=set())
-    taken = TakenBatches(loader, real_loader(loader))
+    taken = TakenBatches(loader, inner[0])
     with taken.noting():
-        first = run_epoch(loader, bounds, tell, [noted.take, taken.give], forms=set())
+        noting = [noted.take, taken.give]
+        first = run_epoch(loader, bounds, tell, noting, set(), taken.goes_round)
     if first.ended == "over":
-        tell(more={"lost": to_wire(taken.lost(root))})
+        is_ours = isinstance(loader, BatchSource)
+        at = Definition() if is_ours else defined(type(loader), root, if_own=True).at
+        tell(more={"lost": to_wire(taken.lost(at))})
     return first
 
 

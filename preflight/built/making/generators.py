@@ -54,10 +54,13 @@ def as_loader(made: Any, first: list[Any]) -> object:
         return {key: _as_part(one, str(key)) for key, one in made.items()}
     if type(made) in (list, tuple) and len(made) <= _MOST:
         return type(made)(_as_part(one, "") for one in made)
-    if not _may_give_batches(made) or any(True for _ in holders.parts_of(made)):
+    held = [*itertools.islice(holders.parts_of(made), 2)] if _may_give_batches(made) else []
+    if isinstance(made, types.GeneratorType) and len(held) < 2:
+        batches, what = itertools.chain(first, made), what_gives(made)
+        inner = [part for _, part in held]
+        return BatchSource(batches, what, once=True, generator=made, inner=next(iter(inner), None))
+    if not _may_give_batches(made) or held:
         return made
-    if isinstance(made, types.GeneratorType):
-        return BatchSource(itertools.chain(first, made), what_gives(made), once=True)
     return BatchSource(made, what_gives(made), once=isinstance(made, Iterator))
 
 

@@ -18,6 +18,7 @@ from typing import Any, TypeAlias
 from preflight.built.making.blame import blaming
 from preflight.kinds.asked import CannotLookError
 from preflight.loaders import sent as loader
+from preflight.loaders.wrappers import BatchSource
 from preflight.objects.attributes import own_attributes, slots
 from preflight.objects.copying.refusing import is_module
 from preflight.users_code.frames import is_users
@@ -65,6 +66,8 @@ def walk(
 ) -> list[Any] | None:
     """Look at what was made, or at the loaders and models that it holds; None: there are none."""
     found = look_at(name, made)
+    if isinstance(made, BatchSource) and made.taken_from:
+        return [*(found or []), *(walk(name, made.generator, look_at, depth + 1) or [])]
     if found is not None or depth > _DEEPEST:
         return found
     looks = [
