@@ -273,6 +273,11 @@ def numbered() -> Iterator[Any]:
         yield step, batch
 
 
+def train() -> None:
+    for step, batch in numbered():
+        print(step, batch)
+
+
 def generated_whole() -> Iterator[Any]:
     loader = plain()
     yield from loader
