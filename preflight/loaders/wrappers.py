@@ -10,6 +10,7 @@ import types
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from preflight.loaders.goes_over import goes_over
 from preflight.objects.attributes import classes, own_attributes
 from preflight.values.own_files import passes_on
 
@@ -94,7 +95,7 @@ def _around(thing: object, depth: int = 0) -> str:
     Such as a class of the job's own that fetches a batch ahead. What is a loader or a data set by
     itself, or a row of things, has other things in its attributes.
     """
-    kind = type(thing)
+    kind: Any = type(thing)
     is_row = hasattr(kind, "__contains__") and not hasattr(kind, "__next__")
     if not hasattr(kind, "__iter__") or is_row or kind.__name__ in _OF_SEVERAL:
         return ""
@@ -104,7 +105,8 @@ def _around(thing: object, depth: int = 0) -> str:
     if issubclass(kind, (*loader, *others)) or "pipeline" in own or _kept(thing):
         return ""
     held = {id(one): str(name) for name, one in own.items() if _is_loader(one, loader, depth)}
-    return held.popitem()[1] if len(held) == 1 else ""
+    name = held.popitem()[1] if len(held) == 1 else ""
+    return name if name and goes_over(kind, name) else ""
 
 
 def _is_loader(thing: object, loader: tuple[type, ...], depth: int) -> bool:
