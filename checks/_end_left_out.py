@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
-from preflight.facts import ArchivesRead, Dropped, LeftBehind, WholePass
+from preflight.facts import ArchivesRead, Dropped, LeftBehind, LostBatches, WholePass
 from preflight.finding import Finding, Location, Severity
 from preflight.values.names import counted, shown
 
 from ._evaluation import is_evaluation
+
+_EACH_ONCE = (
+    "Have __iter__ of the sampler give each index once; or draw anew for each epoch, by set_epoch "
+    "or a generator."
+)
 
 
 def left_out(
@@ -20,15 +25,17 @@ def left_out(
     """Tell what batches lack, and what the sampler does."""
     if facts.left_behind is not None:
         yield _left_behind(found, facts, evidence, facts.left_behind)
+    if facts.lost is not None:
+        yield _lost(found, facts, place, evidence, facts.lost)
     if facts.archives is not None and facts.archives.left:
         yield _by_suffix(found, facts, evidence, facts.archives)
     if facts.dropped is not None:
         yield _by_collate(found, facts, place, evidence, facts.dropped)
-    elif facts.takes is not None and _leaves_out(facts, facts.takes):
+    elif facts.takes is not None and facts.lost is None and _leaves_out(facts, facts.takes):
         yield _dropped(found, facts, place, evidence, facts.takes)
     if facts.always_first and not is_evaluation(facts.name):
         yield _always_first(found, facts, place, evidence)
-    if facts.never:
+    if facts.never and not (facts.is_rest and is_evaluation(facts.name)):
         yield _never_taken(found, facts, place, evidence)
 
 
@@ -89,6 +96,28 @@ def _by_collate(
     )
 
 
+def _lost(
+    found: Callable[..., Finding],
+    facts: WholePass,
+    place: Location,
+    evidence: Mapping[str, str | int | float],
+    lost: LostBatches,
+) -> Finding:
+    which = "the last" if lost.first == lost.taken else f"number {lost.first}"
+    which = which if lost.number == 1 else f"of which {which} is the first"
+    return found(
+        f"leaves out {lost.number:,} of {counted(lost.taken, 'batch', 'batches')} that its "
+        f"DataLoader gives in an epoch, {which}",
+        at=lost.at.at(facts.name) if lost.at.file else place,
+        severity=Severity.WARNING,
+        why="What stands around the DataLoader takes them, and does not hand them on: so it is in "
+        "each epoch.",
+        fix="Hand on what is held when the DataLoader ends, and what was taken to look at it.",
+        evidence={**evidence, "batches": lost.taken, "lost": lost.number},
+        about=f"{facts.name} lost",
+    )
+
+
 def _left_behind(
     found: Callable[..., Finding],
     facts: WholePass,
@@ -137,15 +166,18 @@ def _never_taken(
     evidence: Mapping[str, str | int | float],
 ) -> Finding:
     at, samples = facts.sampler, facts.samples or 0
+    instead, fix = "and takes others more than once in an epoch", _EACH_ONCE
+    why = "Its sampler gives as many indices as there are samples, and the same ones in each epoch"
+    if facts.is_rest:
+        instead = "which fill no batch, and are the same in each epoch"
+        why = "Its sampler leaves out what is left of full batches, before it shuffles them"
+        fix = "Shuffle before what fills no batch is left out, or give it as a smaller batch."
     return found(
-        f"never takes {facts.never:,} of {counted(samples, 'sample')}, and takes others more than "
-        "once in an epoch",
+        f"never takes {facts.never:,} of {counted(samples, 'sample')}, {instead}",
         at=Location(file=at.file, line=at.line, name=facts.name) if at.file else place,
         severity=Severity.WARNING,
-        why="Its sampler gives as many indices as there are samples, and the same ones in each "
-        "epoch: the others are in no batch, however long is trained.",
-        fix="Have __iter__ of the sampler give each index once; or draw anew for each epoch, by "
-        "set_epoch or a generator.",
+        why=f"{why}: the others are in no batch, however long is trained.",
+        fix=fix,
         evidence={**evidence, "never": facts.never, "samples": samples},
         about=f"{facts.name} never",
     )

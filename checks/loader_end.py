@@ -10,13 +10,16 @@ What it finds
     not the number of batches that come; epochs of different sizes; samples of a stream that come
     once from each worker, or from two of them, or from none (or once from each shard of
     `datasets`), held against an epoch of it without workers, or, where it does not end in time,
-    against each other; samples that are left out of batches (of 512 from all over an epoch, also
-    those without which a collate function of the job's own makes the same batch, or in whose place
-    another one may stand), or that are still in a stream's own shuffle buffer when it ends; epochs
-    that `with_epoch` ends behind the same samples each time, of a pipeline of webdataset that has
-    more; images of one suffix (`.png`, `.JPG`) in archives that a data set reads by `tarfile` or
-    `zipfile`, of which it reads all others; and samples that a sampler of the job's own never
-    takes, in two epochs, while it takes others again.
+    against each other; full batches that come from a DataLoader to a class which stands around it,
+    or to a `__iter__` of its own, and that the loop does not get (one in flight at the end, a first
+    one that is looked at); samples that are left out of batches (of 512 from all over an epoch,
+    also those without which a collate function of the job's own makes the same batch, or in whose
+    place another one may stand), or that are still in a stream's own shuffle buffer when it ends;
+    epochs that `with_epoch` ends behind the same samples each time, of a pipeline of webdataset
+    that has more; images of one suffix (`.png`, `.JPG`) in archives that a data set reads by
+    `tarfile` or `zipfile`, of which it reads all others; and samples that a sampler of the job's
+    own never takes, in two epochs, while it takes others again, or in six, where these fill no
+    batch of the group that they are in.
 
 Why it matters
     A loop over an empty loader ends at once, without an error: the average of its losses is a
@@ -113,7 +116,7 @@ def _epochs(facts: WholePass) -> Iterator[Finding]:
     elif _differ(facts):
         yield _uneven(facts)
     else:
-        known = facts.left_behind is not None
+        known = facts.left_behind is not None or facts.lost is not None
         if facts.length is not None and not known and not _agrees(facts, facts.length):
             yield _miscounted(facts, facts.length)
         yield from left_out(loader_end.found, facts, facts.defined.at(facts.name), _evidence(facts))

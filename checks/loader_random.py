@@ -13,11 +13,14 @@ What it finds
     and no other order. An order that is shuffled, and is the same in each epoch, is found, too: of
     a sampler of the job's own, or a stream, that seeds anew each time; of one with `set_epoch`,
     such as DistributedSampler, where the loop over epochs stands in a file that calls no
-    `set_epoch`; of a stream whose workers are kept (`persistent_workers=True`), and do not hear of
-    the epoch. So are samples of a data set that is told the epoch (`set_epoch`, or `epoch` by
-    itself), where kept workers go on with those of the epoch before: some are asked for again by a
-    worker that is kept, and by one that is not. Not of loaders with val, test or the like in their
-    names, and not where anything says `shuffle=False`.
+    `set_epoch`; of a loader's own class, or one that stands around it, that seeds when an epoch
+    begins (then also samples that are made by random numbers, in an order that stays): two whole
+    epochs of it are alike, though its sampler draws others; of a stream whose workers are kept
+    (`persistent_workers=True`), and do not hear of the epoch. So are samples of a data set that is
+    told the epoch (`set_epoch`, or `epoch` by itself), where kept workers go on with those of the
+    epoch before: some are asked for again by a worker that is kept, and by one that is not. Not of
+    loaders with val, test or the like in their names or those of their classes, and not where
+    anything says `shuffle=False`.
 
 Why it matters
     A generator that is made before workers start, as `np.random.default_rng(0)` in `__init__` or at
@@ -57,7 +60,7 @@ def _why_not(facts: RandomDraws, _job: Job) -> str | None:
 )
 def loader_random(facts: RandomDraws, _job: Job) -> Iterator[Finding]:
     """Say whose draws repeat, where one worker's own do not, and whose order."""
-    if facts.order is not None and not is_evaluation(facts.name):
+    if facts.order is not None and not is_evaluation(f"{facts.name} {facts.order.sampler}"):
         yield _of_order(facts, facts.order)
     if facts.why_not or facts.reason or not facts.varies or not _alike(facts):
         return
@@ -113,7 +116,14 @@ def _of_order(facts: RandomDraws, order: SameOrder) -> Finding:
     meets = "Each sample meets the same ones in its batch in every epoch."
     what = f"all epochs have the same order: {order.sampler} shuffles "
     what += f"{counted(order.samples, 'sample')} alike each time"
-    if order.of_samples:
+    if order.begins_anew:
+        why = f"{order.sampler} has the random numbers begin anew with each epoch"
+        fix = "Seed once, before the first epoch, or by a number that grows with each epoch."
+    if order.of_samples and order.begins_anew:
+        what = f"all epochs have the same samples: {order.sampler} gives {order.samples:,} that "
+        what += "are made by random numbers, and just the same again"
+        meets = "Each sample is what it was in the first epoch."
+    elif order.of_samples:
         what = f"all epochs have the same samples: {order.sampler} makes them by the epoch that "
         what += "it is told, and its workers do not hear of it"
         meets = "Each sample is what it was in the first epoch."

@@ -12,7 +12,9 @@ What it finds
     webdataset's keys, by paths, or whole. Found as well are lists that differ between two ranks
     where a DistributedSampler divides them, so that they are divided twice; and the part that a
     DistributedSampler gives, where accelerate divides it again. Where no sample is one that the
-    rank had with other random numbers, they may be made of these: that is a warning. Where every
+    rank had with other random numbers, they may be made of these: that is a warning. Where sources
+    of the job seed what the loader draws by before they call its factory, and all ranks alike, that
+    is a note, or a warning where a test stands around it. Where every
     rank has all, the order is nobody's business; only that of a set is a note, since no seed
     repeats it.
 
@@ -114,7 +116,12 @@ def world_order(facts: RankOrder, _job: Job) -> Iterator[Finding]:
 
 def _others(facts: RankOrder, one: OtherItems) -> Finding:
     cause = CAUSES[one.cause]
-    if one.is_made_up:
+    if one.cause == "random" and facts.seeded:
+        condition = "" if facts.seeds_surely else ", where its test says so"
+        why = f"{shown(facts.seeded)} seeds all ranks alike before it is made{condition}"
+        severity = Severity.NOTE if facts.seeds_surely else Severity.WARNING
+        cause = cause._replace(why=f"{why}: without that, each draws otherwise", severity=severity)
+    elif one.is_made_up:
         cause = cause._replace(severity=Severity.WARNING, fix=f"{cause.fix}  ; {_MADE_UP}")
     example = f": {shown(one.now)} in place of {shown(one.before)}" if one.before else ""
     return world_order.found(

@@ -30,7 +30,14 @@ from preflight.datasets.facts import (
     Opened,
     Uncaptioned,
 )
-from preflight.epochs.facts import ArchivesRead, Changing, Dropped, LeftBehind, SameOrder
+from preflight.epochs.facts import (
+    ArchivesRead,
+    Changing,
+    Dropped,
+    LeftBehind,
+    LostBatches,
+    SameOrder,
+)
 from preflight.file_access.facts import Damage
 from preflight.findings.check import Facts
 from preflight.flow.facts import Flow, Lost, Passed, Swallowed
@@ -163,6 +170,7 @@ __all__ = [
     "Locks",
     "Loss",
     "Lost",
+    "LostBatches",
     "MadeOnCpu",
     "Met",
     "NamedColumn",

@@ -12,6 +12,7 @@ from preflight.values.names import counted, shown
 
 def _drawn(found: list[FirstBatches]) -> str | None:
     """Say on a page how many batches were drawn, of how many samples, and whether those are all."""
+    found = [one for one in found if not _is_told_by_another(one, found)]
     number = sum(max(len(one.batches), one.furthest or 0) for one in found)
     if not number:
         return None
@@ -20,6 +21,14 @@ def _drawn(found: list[FirstBatches]) -> str | None:
     is_all = all(one.past_end is not None for one in found)
     how = ", past the end" if is_all else " drawn"
     return samples + counted(number, "batch", "batches") + how
+
+
+def _is_told_by_another(one: FirstBatches, found: list[FirstBatches]) -> bool:
+    """Whether a generator, or the loader that it takes from, says what both give: one that ends."""
+    if any(other.name.startswith(f"{one.name}.") for other in found):
+        return one.past_end is None
+    around = (other for other in found if one.name.startswith(f"{other.name}."))
+    return any(other.past_end is not None for other in around)
 
 
 def _of_archives(found: list[WholePass]) -> str | None:

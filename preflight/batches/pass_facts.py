@@ -6,7 +6,14 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from preflight.batches.facts import Form, Standing
-from preflight.epochs.facts import ArchivesRead, Changing, Dropped, LeftBehind, SameOrder
+from preflight.epochs.facts import (
+    ArchivesRead,
+    Changing,
+    Dropped,
+    LeftBehind,
+    LostBatches,
+    SameOrder,
+)
 from preflight.findings.finding import Location
 from preflight.flow.facts import Flow
 from preflight.objects.facts import Definition
@@ -92,6 +99,9 @@ class WholePass:
     never: int = 0
     """Samples that the job's own sampler takes in no epoch, while it takes others again."""
 
+    is_rest: bool = False
+    """Whether they are what fills no batch, and no others are taken again."""
+
     samples: int | None = None
     """Of its data set, where some are never taken."""
 
@@ -111,6 +121,9 @@ class WholePass:
 
     dropped: Dropped | None = None
     """What its collate function is given and does not give."""
+
+    lost: LostBatches | None = None
+    """What its DataLoader gives to what stands around it, and the loop does not get."""
 
     archives: ArchivesRead | None = None
     """What its data set reads of archives by its own code."""

@@ -12,6 +12,7 @@ from preflight.batches.facts import LOST, FirstBatches
 from preflight.batches.pass_facts import Further, RandomDraws, WholePass
 from preflight.batches.read import Watching
 from preflight.batches.stacks import stacks
+from preflight.epochs.facts import SameOrder
 from preflight.flow.facts import Flow
 from preflight.flow.told import counts_of, flow_of
 from preflight.users_code.fresh.anew import Anew
@@ -176,10 +177,21 @@ class _Watch:
                 self._seen.update({**more, "among": None} if self._draws_shards() else more)
             case {"ended": str(ended)}:
                 self._end(ended, **{key: one for key, one in said.items() if key != "ended"})
-            case {"drawn": drawn}:
-                self.draws[self._name] = self.draws[self._name] if self._draws_shards() else drawn
+            case {"drawn": _} | {"alike": _}:
+                self._take_draws(said.get("drawn"), said.get("alike"))
             case {"unmade": str(reason)}:
                 self.futile = reason
+
+    def _take_draws(self, drawn: dict[str, Any] | None, order: Any | None) -> None:
+        """Keep what was drawn, and what whole epochs tell that nothing else says already."""
+        if drawn is not None and not self._draws_shards():
+            self.draws[self._name] = drawn
+        known = self.draws.get(self._name)
+        if order is None or known is None or known.get("order") is not None:
+            return
+        alike = known.get("workers_alike") or known.get("epochs_alike")
+        if not (known.get("varies") and alike and from_wire(SameOrder, order).of_samples):
+            known["order"] = order
 
     def _draws_shards(self) -> bool:
         """Whether its workers are known to draw the same shards, which says why they repeat."""

@@ -55,6 +55,9 @@ class Drawing:
         self.names: list[str] = []
         """The loaders that there are."""
 
+        self.around: set[str] = set()
+        """Those of them that are generators around another one of them."""
+
     @property
     def is_wanted(self) -> bool:
         """Whether the job has batches drawn."""

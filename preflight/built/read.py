@@ -97,7 +97,7 @@ def _look(asked: Asked, drawing: Drawing, by_rank: ByRank) -> list[Facts]:
         # We import late, also what the user's code has taken off the path.
         sys.path += [folder for folder in path if folder not in sys.path]
         with step(f"look at {spec.name}"), blaming("look", options["root"]):
-            look_at = functools.partial(_look_at_one, its, factory, around, drawing.names)
+            look_at = functools.partial(_look_at_one, its, factory, around, drawing)
             found = holders.walk(built.spec, thing, look_at)
     except RaisedError as raised:
         return [unbuilt(built, raised, root, factory, stood_in)]
@@ -107,7 +107,8 @@ def _look(asked: Asked, drawing: Drawing, by_rank: ByRank) -> list[Facts]:
     found += drawing.draw(found)
     drawing.close()
     ends = [not one.endless for one in found if isinstance(one, Sent)]
-    found += by_rank.facts(drawing.names, have_ends=any(ends) or not ends)
+    names = [one for one in drawing.names if one not in drawing.around]
+    found += by_rank.facts(names, have_ends=any(ends) or not ends)
     if stood_in.frames is None:
         return found
     return [*map(_with_cuda, found), made_on_cpu(built.spec, stood_in, root)]
@@ -165,7 +166,7 @@ def _look_at_one(
     its: NamedObject,
     factory: object,
     around: Surroundings,
-    names: list[str],
+    drawing: Drawing,
     name: str,
     thing: object,
 ) -> list[Facts] | None:
@@ -183,8 +184,11 @@ def _look_at_one(
         thing = wrapped(thing, options)
     if not loader.is_loader(thing):
         return None
-    names.append(name)
+    drawing.names.append(name)
     if isinstance(thing, BatchSource):
+        if thing.taken_from:
+            drawing.around.add(name)
+            return []
         return [GivesBatches(name=name, what=thing.what)]
     known = loader.Known(name, root, factory, options["num_workers"], options["start_method"])
     told = loader.reads_of(thing, known)

@@ -59,6 +59,9 @@ def dropped(
 class WatchedCollate:
     """A collate function of which it is looked which samples it drops, where it is called, too."""
 
+    _is_looking = False
+    """Whether one is called to look at it: one that it calls is not looked at then."""
+
     def __init__(self, collate: Any, seconds: float) -> None:
         self.looked_at = 0
         self._collate, self._until = collate, time.monotonic() + seconds
@@ -68,7 +71,9 @@ class WatchedCollate:
 
     def __call__(self, samples: Any) -> Any:
         """Make a batch, as it does; of a stream, the last one may be smaller on purpose."""
-        if isinstance(samples, list) and self.looked_at < _MOST and len(samples) >= self._size:
+        may_look = isinstance(samples, list) and not WatchedCollate._is_looking
+        if may_look and self.looked_at < _MOST and len(samples) >= self._size:
+            WatchedCollate._is_looking = True
             self._size = len(samples)
             names = [f"number {self._came + place + 1}" for place in range(len(samples))]
             with (
@@ -77,6 +82,7 @@ class WatchedCollate:
             ):  # what it raises, it does below
                 if not self.look(samples, names):
                     self._size = sys.maxsize
+            WatchedCollate._is_looking = False
         self._came += len(samples)
         return self._collate(samples)
 

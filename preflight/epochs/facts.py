@@ -25,6 +25,10 @@ class SameOrder(NamedTuple):
     """Whether it is no order but each sample that is drawn by the epoch, and `sampler` the class of
     the data set."""
 
+    begins_anew: bool = False
+    """Whether two whole epochs were seen to be alike, though what draws them does not: `sampler` is
+    the class of the loader, or of what stands around it."""
+
 
 class Changing(NamedTuple):
     """A data set whose samples are others each time that they are asked for, and not by chance."""
@@ -51,6 +55,18 @@ class LeftBehind(NamedTuple):
     number: int
     came: int
     """Samples that came."""
+
+
+class LostBatches(NamedTuple):
+    """Batches that a DataLoader gives to what stands around it, and that the loop does not get."""
+
+    number: int
+    taken: int
+    first: int
+    """The first of them, counted from 1."""
+
+    at: Definition = Definition()
+    """Where the class of what stands around it is."""
 
 
 class Dropped(NamedTuple):

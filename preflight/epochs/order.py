@@ -42,19 +42,19 @@ def same_order(own: Mapping[str, Any], root: str) -> SameOrder | None:
         root: the job's folder.
     """
     first = "batch_sampler" if own.get("batch_sampler") is not None else "sampler"
-    chain = dict(_chain(first, own.get(first), 0))
+    chain = samplers_of(own)
     told = {way: one for way, one in chain.items() if hasattr(type(one), "set_epoch")}
     shuffling = [one for one in chain.values() if _shuffles(type(one), root)]
-    if not (told or shuffling) or any(map(_is_told_not_to, chain.values())):
+    if not (told or shuffling) or any(map(is_told_not_to, chain.values())):
         return None
     until, is_batches = time.monotonic() + _SECONDS, first == "batch_sampler"
     with kept_random_state():
-        orders = [_order(own[first], until, is_batches=is_batches) for _ in range(2)]
+        orders = [order_of(own[first], until, is_batches=is_batches) for _ in range(2)]
         if orders[0] is None or orders[0] != orders[1] or _is_in_turn(orders[0]):
             return None
         for way, one in told.items():
             one.set_epoch(getattr(one, "epoch", 0) + 1)
-            other = _order(own[first], until, is_batches=is_batches)
+            other = order_of(own[first], until, is_batches=is_batches)
             if other is None:
                 return None
             if other != orders[0]:
@@ -70,6 +70,12 @@ def _said(sampler: object, samples: int, root: str, way: str = "") -> SameOrder:
     return SameOrder(sampler=type_name(type(sampler)), at=at, samples=samples, waits_at=way)
 
 
+def samplers_of(own: Mapping[str, Any]) -> dict[str, Any]:
+    """Give what draws for a DataLoader, by its attributes, each with the way to it."""
+    first = "batch_sampler" if own.get("batch_sampler") is not None else "sampler"
+    return dict(_chain(first, own.get(first), 0))
+
+
 def _chain(way: str, sampler: object, depth: int) -> Iterator[tuple[str, Any]]:
     """Give a sampler, and those that it draws from, each with the way to it."""
     if sampler is None or depth > _DEEPEST or isinstance(sampler, (list, tuple, range)):
@@ -80,7 +86,7 @@ def _chain(way: str, sampler: object, depth: int) -> Iterator[tuple[str, Any]]:
         yield from _chain(f"{way}.{name}", own.get(name), depth + 1)
 
 
-def _order(sampler: Any, until: float, *, is_batches: bool) -> list[Any] | None:
+def order_of(sampler: Any, until: float, *, is_batches: bool) -> list[Any] | None:
     """Give the indices of an epoch, which may be names; None where that takes too long."""
     found: list[Any] = []
     for one in itertools.islice(sampler, _MOST):
@@ -99,7 +105,7 @@ def _is_in_turn(order: list[Any]) -> bool:
 # --- what is written of it ------------------------------------------------------------------------
 
 
-def _is_told_not_to(sampler: object) -> bool:
+def is_told_not_to(sampler: object) -> bool:
     """Whether an attribute says that nothing is shuffled, or that it is no training."""
     return any(
         value is False and any(word in str(name) for word in ("shuffle", "train", "random"))

@@ -1,17 +1,15 @@
-"""How many batches an epoch of a loader has, and which samples of its data set it leaves out."""
+"""How many batches an epoch of a loader has, and of what."""
 
 from __future__ import annotations
 
 import itertools
 import time
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from preflight.loaders.epoch_length import EpochLength
 from preflight.objects.attributes import classes, own_attributes
 from preflight.objects.paths import type_name
-from preflight.users_code.frames import is_users
 
 # Samples of a larger data set are not counted one by one.
 _MOST = 1_000_000
@@ -74,25 +72,6 @@ def divided_by(parts: Mapping[str, Any]) -> dict[str, Any]:
     return told
 
 
-def never_asked_for(own: Mapping[str, Any], root: str) -> tuple[int, object]:
-    """Count the samples that the job's own sampler leaves out of two epochs, and give that sampler.
-
-    Only where it asks for as many as there are, others more than once. One that draws by chance
-    leaves out other ones each time, and what takes fewer than there are means to.
-    """
-    sampler = _of_the_job(own, root)
-    size = length_of(own.get("dataset"))
-    if sampler is None or not size or size > _MOST:
-        return 0, None
-    until = time.monotonic() + _SECONDS
-    first = _asked_for(sampler, 0, size, until)
-    if first is None or first.total() < size or len(first) >= size:
-        return 0, None
-    second = _asked_for(sampler, 1, size, until)
-    is_same = second is not None and first.keys() == second.keys()
-    return (size - len(first) if is_same else 0), sampler
-
-
 def gives_none(own: Mapping[str, Any]) -> bool:
     """Whether a data set gives None in place of some of its samples, as far as a few tell."""
     dataset: Any = own.get("dataset")
@@ -104,39 +83,9 @@ def gives_none(own: Mapping[str, Any]) -> bool:
     return any(dataset[index] is None for index in in_time)
 
 
-def _of_the_job(own: Mapping[str, Any], root: str) -> Any | None:
-    """Give the sampler that was written for this job; None where it is a library's."""
-    iterable = classes("torch.utils.data", "IterableDataset")
-    if isinstance(own.get("dataset"), iterable):
-        return None
-    for name in ("batch_sampler", "sampler"):
-        sampler = own.get(name)
-        code = getattr(getattr(type(sampler), "__iter__", None), "__code__", None)
-        if code is not None and is_users(code.co_filename, root):
-            return sampler
-    return None
-
-
 def length_of(thing: Any) -> int | None:
     """Give the `len()` of a loader, or of a data set; None where it has none."""
     try:
         return len(thing)
     except Exception:  # noqa: BLE001  of a stream it is a TypeError, or whatever its author chose
         return None
-
-
-def _asked_for(sampler: Any, epoch: int, size: int, until: float) -> Counter[int] | None:
-    """Count the indices of an epoch; None where they are no numbers, too many, or take too long."""
-    if hasattr(sampler, "set_epoch"):
-        sampler.set_epoch(epoch)
-    found: Counter[int] = Counter()
-    for index in itertools.islice(_flat(sampler), 16 * size):
-        if type(index) is not int or not 0 <= index < size or time.monotonic() > until:
-            return None
-        found[index] += 1
-    return None if found.total() == 16 * size else found
-
-
-def _flat(sampler: Iterable[Any]) -> Iterator[Any]:
-    for one in sampler:
-        yield from one if isinstance(one, (list, tuple)) else (one,)

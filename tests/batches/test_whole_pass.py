@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import preflight
-from preflight.batches.child.passing import Bounds, _is_too_long
+from preflight.batches.child.one_epoch import Bounds, _is_too_long
 from preflight.findings.report import Report
 from tests.archives import tarred
 from tests.asking import by_loader, of

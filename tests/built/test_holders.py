@@ -90,6 +90,23 @@ class PrefetchLoader:
     def __init__(self, loader): self.loader = loader
 
 
+class HandsOut:
+    def __init__(self): self.train, self.val = loads(), None
+    def __iter__(self): return iter((self.train, self.val))
+
+
+class Settings:
+    def __init__(self): self.loader, self.rate = loads(), 1e-3
+    def __len__(self): return len(self.loader)
+    def __iter__(self): return iter(vars(self).items())
+
+
+class Around:
+    def __init__(self, loader): self.loader = loader
+    def __iter__(self): return self.begun()
+    def begun(self): yield from itertools.islice(self.loader, 9)
+
+
 class CombinedLoader:
     def __init__(self, iterables):
         self._iterables = iterables
@@ -130,6 +147,9 @@ def cycle(loader):
         yield from loader
 
 
+def handed_out(): return HandsOut()
+def of_settings(): return Settings()
+def around(): return Around(loads())
 def cycled(): return cycle(loads())
 
 
@@ -166,6 +186,9 @@ LOADERS = {
     "adapted": [""],
     "wrapped": [".base_dataloader"],
     "cycled": [".loader"],
+    "handed_out": [".train"],
+    "of_settings": [".loader"],
+    "around": [""],
 }
 PARTS = [f"train:{name}{part}" for name, parts in LOADERS.items() for part in parts]
 

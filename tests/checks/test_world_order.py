@@ -174,3 +174,22 @@ def test_a_stream_that_all_ranks_have_as_a_whole(
     assert ("nothing in train.py divides its batches" in (one.why or "")) == (
         severity is Severity.ERROR
     )
+
+
+@pytest.mark.parametrize(
+    ("seeded", "is_sure", "severity"),
+    [
+        ("", False, Severity.ERROR),
+        ("train.py:7", False, Severity.WARNING),
+        ("train.py:7", True, Severity.NOTE),
+    ],
+)
+def test_a_script_that_seeds_all_ranks_alike_is_no_fault(
+    *, seeded: str, is_sure: bool, severity: Severity
+) -> None:
+    found = (OtherItems("random", 48, 48),)
+    facts = RankOrder(name="a:b", found=found, ranks=2, seeded=seeded, seeds_surely=is_sure)
+    (one,) = ask("world-order", facts)
+
+    assert one.severity == severity
+    assert (seeded in one.why) if seeded else ("seeds all ranks" not in one.why)

@@ -131,7 +131,7 @@ AMONG_TORCHS = (
 IN_OTHERS = {
     "the loader": ("preflight.loaders.travel:travel", "loader=job:make_loader"),
     "its batches": ("preflight.batches.child.drawing:_drawn", "loader=job:make_loader"),
-    "its epochs": ("preflight.batches.child.passing:_epoch", "loader=job:make_loader"),
+    "its epochs": ("preflight.batches.child.passing:run_epoch", "loader=job:make_loader"),
     "a rank": ("preflight.ranks.made.epoch_items:told_of_epoch", "loader=job:make_loader"),
     "the model": ("preflight.models.read:copy_model", "model=job:make_model"),
 }

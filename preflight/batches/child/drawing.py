@@ -114,7 +114,11 @@ def _drawn(
         structure, parcel, before = structure_or_type(batch), parcel_of(batch), opened()
         del batch
         if isinstance(one.loader, BatchSource) and _is_no_batch(structure):
-            return {"ended": "no-batch", "reason": f"it gives {_a(structure)}, which is no batch"}
+            reason = f"it gives {_a(structure)}, which is no batch"
+            if not one.loader.taken_from:
+                return {"ended": "no-batch", "reason": reason}
+            if structure.kind != "none":  # losses, say, of batches that are looked at beside it
+                return {"ended": "not-drawn", "reason": reason}
         let_go = parcel._replace(descriptors=max(before - opened(), 0))
         tell(batch=to_wire(structure), seconds=now - last, parcel=to_wire(let_go))
         if is_first_apart:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from preflight.batches.child import repeated_draws
 from preflight.batches.child.about_loader import about_loader
@@ -16,54 +16,37 @@ from preflight.batches.child.between_workers import (
     of_shards,
     repeated_so_far,
 )
-from preflight.batches.child.drawing import Drawable, raised, structure_or_type
+from preflight.batches.child.drawing import Drawable, raised
 from preflight.batches.child.epoch_cut import always_first
 from preflight.batches.child.epoch_draws import of_stream
+from preflight.batches.child.one_epoch import Bounds, run_epoch
 from preflight.batches.child.without_workers import Alone, is_own_stream, run_alone
-from preflight.batches.facts import Form
 from preflight.batches.pass_facts import Among, Epoch
-from preflight.batches.structure import form_of, rows_agree
-from preflight.epochs import sample_numbers
 from preflight.epochs.archives_read import archives_read, by_index, noting
 from preflight.epochs.dropped import dropped
-from preflight.epochs.facts import Dropped
+from preflight.epochs.facts import Dropped, SameOrder
+from preflight.epochs.never_taken import never_taken
+from preflight.epochs.reseeded import MarkedEpoch, reseeded
+from preflight.epochs.taken_batches import TakenBatches
 from preflight.flow.fitted import Fitted, fit
-from preflight.loaders.epoch import gives_none, length_of, never_asked_for
-from preflight.loaders.wrappers import as_it_comes, real_loader
+from preflight.loaders.epoch import gives_none, length_of
+from preflight.loaders.wrappers import (
+    BatchSource,
+    as_it_comes,
+    layers_of,
+    makes_its_own,
+    real_loader,
+)
 from preflight.objects.attributes import own_attributes
+from preflight.objects.facts import Definition
 from preflight.objects.where import defined
-from preflight.values.own_files import is_our_line, theirs
+from preflight.values.own_files import is_our_line
 from preflight.values.wire import to_wire
-
-# Seconds after which it is judged whether an epoch will end in time.
-_JUDGED_AFTER = 1.0
-
-# How often it says how far it has come, in seconds; each of the first batches is told.
-_EACH = 0.05
-_TOLD = 100
-
 
 # Seconds in which it is looked for samples that a collate function drops.
 _DROPS = 5.0
 
 _NOTHING: Mapping[str, set[str]] = {}
-
-# Ways in which batches of an epoch are made that are told: of more, each batch is made in its own.
-_MOST_FORMS = 8
-
-
-class Bounds(NamedTuple):
-    """How far a loader is run."""
-
-    seconds: float
-    length: int | None
-    num_workers: int
-    batch_size: int | None = None
-    """Samples of a full batch, where it comes as the loader makes it."""
-
-    def far_beyond(self) -> float:
-        """Give the number of batches at which a loader is left that goes on behind its end."""
-        return float("inf") if self.length is None else 2 * self.length + self.num_workers + 8
 
 
 def go_on(
@@ -127,8 +110,9 @@ def run(
         Noted(max(workers, 1), about["batch_size"]) if about["is_iterable"] else None
         for _ in range(2)
     )
+    marked, marked_again = MarkedEpoch(), MarkedEpoch()
     try:
-        first = _epoch(loader, bounds, tell, given, forms=set())
+        first = _first_epoch(loader, bounds, tell, marked if given is None else given, where[0])
         if fitted is not None:
             tell(counts=fitted.counts())
         tell(epoch=to_wire(first))
@@ -138,9 +122,11 @@ def run(
             return
         left = seconds - (time.monotonic() - begun)
         second = bounds._replace(seconds=left if given is None else left / 2)
-        other = _epoch(loader, second, tell, again)
+        other = run_epoch(loader, second, tell, [(again or marked_again).take])
         tell(epoch=to_wire(other))
         tell(more=_lacking(loader, first, about, where[0]))
+        if given is None and other.ended == "over" and not about["resumes"]:
+            tell(alike=to_wire(_reseeded(loader, marked, marked_again, where[0])))
         if given is None and about["takes"] is not None:
             left = min(_DROPS, seconds - (time.monotonic() - begun))
             tell(more={"dropped": to_wire(_dropped(loader, where[0], left, tell))})
@@ -155,6 +141,35 @@ def run(
     finally:
         if fitted is not None:
             fitted.undo()
+
+
+def _first_epoch(
+    loader: Any,
+    bounds: Bounds,
+    tell: Callable[..., None],
+    noted: Noted | MarkedEpoch,
+    root: str,
+) -> Epoch:
+    """Run the first epoch, and say which batches are lost on the way."""
+    inner = [real_loader(loader)] if makes_its_own(loader) else []
+    inner = inner or own_attributes(loader).get("taken_from", [])
+    if not inner:
+        return run_epoch(loader, bounds, tell, [noted.take], forms=set())
+    taken = TakenBatches(loader, inner[0])
+    with taken.noting():
+        noting = [noted.take, taken.give]
+        first = run_epoch(loader, bounds, tell, noting, set(), taken.goes_round)
+    if first.ended == "over":
+        is_ours = isinstance(loader, BatchSource)
+        at = Definition() if is_ours else defined(type(loader), root, if_own=True).at
+        tell(more={"lost": to_wire(taken.lost(at))})
+    return first
+
+
+def _reseeded(loader: Any, one: MarkedEpoch, other: MarkedEpoch, root: str) -> SameOrder | None:
+    with contextlib.suppress(Exception):  # the user's code, which is not asked for this by the job
+        return reseeded([*layers_of(loader)], one, other, root)
+    return None
 
 
 def _of_stream(
@@ -212,11 +227,14 @@ def _lacking(loader: Any, first: Epoch, about: Mapping[str, Any], root: str) -> 
     try:
         if first.rows is not None and first.rows < (about["takes"] or 0):
             return {"gives_none": gives_none(own)}
-        never, sampler = never_asked_for(own, root)
+        never = never_taken(own, length_of(own.get("dataset")) or 0, root)
     except Exception:  # noqa: BLE001  the user's code, which is not asked for this by the job
         return {}
-    at = to_wire(defined(type(sampler), root).at) if never else {}
-    return {"never": never, "samples": len(own["dataset"]), "sampler": at} if never else {}
+    if never is None:
+        return {}
+    at = to_wire(defined(type(never.sampler), root).at)
+    told = {"never": never.number, "is_rest": never.is_rest, "sampler": at}
+    return {**told, "samples": len(own["dataset"])}
 
 
 def _dropped(loader: Any, root: str, seconds: float, tell: Callable[..., None]) -> Dropped | None:
@@ -226,67 +244,3 @@ def _dropped(loader: Any, root: str, seconds: float, tell: Callable[..., None]) 
         if is_our_line(error):
             raise
         return None
-
-
-def _epoch(
-    loader: Any,
-    bounds: Bounds,
-    tell: Callable[..., None],
-    given: Noted | None,
-    forms: set[object] | None = None,
-) -> Any:
-    """Run one epoch, as far as it is bounded; tell each batch that is made as none before it."""
-    begun = came = told = time.monotonic()
-    number, total, most = 0, 0, 0
-    ended, is_counted, kind, columns = "over", True, None, None
-    tell(at=0)
-    for batch in theirs(iter)(loader):
-        number += 1
-        size = bounds.batch_size
-        columns = _asked(sample_numbers.columns_of, batch, size) if number == 1 else columns
-        held = _asked(sample_numbers.count, batch, size, columns)
-        kind = kind or type(batch)
-        is_counted = is_counted and held is not None and type(batch) is kind
-        total, most = total + (held or 0), max(most, held or 0)
-        if given is not None:
-            given.take(batch)
-        if forms is not None and len(forms) < _MOST_FORMS:
-            made = structure_or_type(batch)
-            form = (form_of(made), rows_agree(made))
-            if form not in forms:
-                forms.add(form)
-                tell(form=to_wire(Form(number=number, batch=made)))
-        del batch
-        now = time.monotonic()
-        came = now if number == 1 else came
-        if number <= _TOLD or now - told > _EACH:
-            tell(at=number)
-            told = now
-        if _is_too_long(now - begun, now - came, number, bounds):
-            ended = "cut"
-            break
-        if number >= bounds.far_beyond():
-            ended = "beyond"
-            break
-    return Epoch(batches=number, rows=total if is_counted else None, most_rows=most, ended=ended)
-
-
-def _asked(count: Callable[..., int | None], batch: Any, *known: int | None) -> int | None:
-    try:
-        return count(batch, *known)
-    except Exception:  # noqa: BLE001  a class of the user's may refuse to be asked
-        return None
-
-
-def _is_too_long(spent: float, behind: float, number: int, bounds: Bounds) -> bool:
-    """Say whether the time is used up, or will not do.
-
-    Of how long an epoch takes, only the time behind its first batch tells: before that, workers
-    start. One of which nobody knows whether it ends is run for as long behind that.
-    """
-    if bounds.length is None:
-        return behind > bounds.seconds
-    likely = spent
-    if behind > _JUDGED_AFTER:
-        likely += behind / (number - 1) * (bounds.length - number)
-    return max(spent, likely) > bounds.seconds

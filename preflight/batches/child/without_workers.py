@@ -11,6 +11,7 @@ from preflight.batches.child.epoch_cut import is_bounded
 from preflight.epochs.dropped import WatchedCollate, is_of_the_job
 from preflight.epochs.facts import Dropped, LeftBehind
 from preflight.epochs.left_behind import Watched
+from preflight.epochs.own_collates import has_any, watching
 from preflight.loaders.workers.starting import configured
 from preflight.loaders.wrappers import as_it_comes, real_loader, with_real
 from preflight.objects.attributes import classes, own_attributes
@@ -55,31 +56,36 @@ def run_alone(
     try:
         other: Any = configured(real_loader(loader), 0, None)
         vars(other).update(timeout=0, persistent_workers=False, drop_last=False)
-        is_bare, collating = as_it_comes(loader) is not None, None
-        if given.batch_size is not None and is_of_the_job(other.collate_fn, root):
-            collating = other.collate_fn = WatchedCollate(other.collate_fn, min(_DROPS, seconds))
-        batches = iter(other if is_bare else cast("Any", with_real(loader, other)))
-        watched = _watch(batches, other.dataset, root) if is_bare else None
-        for batch in batches:
-            noted.take(batch)
-            tell(beside=noted.batches)
-            if time.monotonic() > until or noted.batches > most:
-                return None
+        is_bare = as_it_comes(loader) is not None
+        with watching(other.dataset, root, min(_DROPS, seconds)) as collating:
+            if given.batch_size is not None and is_of_the_job(other.collate_fn, root):
+                collating.append(WatchedCollate(other.collate_fn, min(_DROPS, seconds)))
+                other.collate_fn = collating[-1]
+            batches = iter(other if is_bare else cast("Any", with_real(loader, other)))
+            watched = _watch(batches, other.dataset, root) if is_bare else None
+            for batch in batches:
+                noted.take(batch)
+                tell(beside=noted.batches)
+                if time.monotonic() > until or noted.batches > most:
+                    return None
         left = watched.left_behind() if watched is not None else None
         early = watched is not None and watched.ends_early()
         # As the mixes of webdataset end with the first of their streams, unless they are told so.
         early = early or own_attributes(other.dataset).get("longest") is False
     except Exception:  # noqa: BLE001  the user's code, which is not asked for this by the job
         return None
-    lost = None if collating is None else collating.dropped(root)
+    lost = next(filter(None, (one.dropped(root) for one in collating)), None)
     return Alone(noted, left, lost, early, is_bounded(other.dataset))
 
 
 def is_own_stream(loader: Any, root: str) -> bool:
-    """Whether the data set of a loader is a stream that was written for this job."""
-    dataset = vars(real_loader(loader)).get("dataset")
+    """Whether the stream of a loader, or what makes batches of it, was written for this job."""
+    own = own_attributes(real_loader(loader))
+    dataset = own.get("dataset")
     code = getattr(getattr(type(dataset), "__iter__", None), "__code__", None)
-    return code is not None and is_users(code.co_filename, root)
+    collates = own.get("batch_size") is not None and is_of_the_job(own.get("collate_fn"), root)
+    is_own = code is not None and is_users(code.co_filename, root)
+    return is_own or collates or has_any(dataset, root)
 
 
 def _watch(batches: Any, dataset: Any, root: str) -> Watched | None:

@@ -48,22 +48,36 @@ def as_loader(made: Any, first: list[Any]) -> object:
     """Take an iterator for a loader, and an object of the job's own that gives one each epoch.
 
     What holds loaders is taken apart elsewhere; a DataLoader's own iterator does not tell enough.
-    Of several things, each that is called a loader is taken for one.
+    Of several things, each that is called a loader, or gives a batch at once, is taken for one.
     """
     if type(made) is dict:
         return {key: _as_part(one, str(key)) for key, one in made.items()}
     if type(made) in (list, tuple) and len(made) <= _MOST:
         return type(made)(_as_part(one, "") for one in made)
-    if not _may_give_batches(made) or any(True for _ in holders.parts_of(made)):
+    held = [*itertools.islice(holders.parts_of(made), 2)] if _may_give_batches(made) else []
+    if isinstance(made, types.GeneratorType) and len(held) < 2:
+        batches, what = itertools.chain(first, made), what_gives(made)
+        inner = [part for _, part in held]
+        return BatchSource(batches, what, once=True, generator=made, inner=next(iter(inner), None))
+    if not _may_give_batches(made) or held:
         return made
-    if isinstance(made, types.GeneratorType):
-        return BatchSource(itertools.chain(first, made), what_gives(made), once=True)
     return BatchSource(made, what_gives(made), once=isinstance(made, Iterator))
 
 
 def _as_part(part: Any, key: str) -> object:
+    if isinstance(part, Iterator) or not _may_give_batches(part):
+        return part
     is_so_called = _LOADER(f"{key} {type_name(type(part))}")
-    return part if not is_so_called or isinstance(part, Iterator) else as_loader(part, [])
+    return as_loader(part, []) if is_so_called or _gives_a_batch(part) else part
+
+
+def _gives_a_batch(part: Any) -> bool:
+    """Whether it has a length and no places, as what gives batches, and gives one."""
+    kind = type(part)
+    if not hasattr(kind, "__len__") or hasattr(kind, "__getitem__"):
+        return False
+    with blaming("call"):
+        return any(map(is_batch, itertools.islice(part, 1)))
 
 
 def what_gives(made: Any) -> str:

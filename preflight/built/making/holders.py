@@ -8,6 +8,8 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import itertools
+import os
+import sys
 import traceback
 import types
 from collections.abc import Callable, Iterator, Mapping
@@ -16,7 +18,10 @@ from typing import Any, TypeAlias
 from preflight.built.making.blame import blaming
 from preflight.kinds.asked import CannotLookError
 from preflight.loaders import sent as loader
+from preflight.loaders.wrappers import BatchSource
 from preflight.objects.attributes import own_attributes, slots
+from preflight.objects.copying.refusing import is_module
+from preflight.users_code.frames import is_users
 from preflight.values.code_name import Step, write_pick
 from preflight.values.own_files import passes_on
 
@@ -61,6 +66,8 @@ def walk(
 ) -> list[Any] | None:
     """Look at what was made, or at the loaders and models that it holds; None: there are none."""
     found = look_at(name, made)
+    if isinstance(made, BatchSource) and made.taken_from:
+        return [*(found or []), *(walk(name, made.generator, look_at, depth + 1) or [])]
     if found is not None or depth > _DEEPEST:
         return found
     looks = [
@@ -143,13 +150,35 @@ def _takes(method: Callable[..., object], args: tuple[object, ...]) -> bool:
     return True
 
 
-def _loaders_in(variables: Mapping[str, object]) -> Iterator[Part]:
+def _loaders_in(
+    variables: Mapping[str, object], seen: set[int] | None = None, depth: int = 0
+) -> Iterator[Part]:
     """Give the loaders among what a thing holds, each once; data sets and the rest stay inside."""
-    seen: set[int] = set()
+    seen = set() if seen is None else seen
     for name, value in variables.items():
-        several = isinstance(value, (tuple, list, dict))
-        inside = [*parts_of(value)] if several else []
-        for steps, part in (((), value), *inside):
-            if id(part) not in seen and loader.is_loader(part):
-                seen.add(id(part))
-                yield (("attr", name), *steps), part
+        yield from _inside((("attr", name),), value, seen, depth)
+
+
+def _inside(way: tuple[Step, ...], thing: object, seen: set[int], depth: int) -> Iterator[Part]:
+    """Give it, or the loaders that it holds: a row of things, or an object of the job's own."""
+    if id(thing) in seen or len(seen) > _MOST:
+        return
+    if loader.is_loader(thing):
+        seen.add(id(thing))
+        yield way, thing
+    elif depth <= _DEEPEST and isinstance(thing, (tuple, list, dict)):
+        seen.add(id(thing))
+        for steps, part in parts_of(thing):
+            yield from _inside((*way, *steps), part, seen, depth + 1)
+    elif depth <= _DEEPEST and _is_of_the_job(thing):
+        seen.add(id(thing))
+        for steps, part in _loaders_in(variables_of(thing), seen, depth + 1):
+            yield (*way, *steps), part
+
+
+def _is_of_the_job(thing: object) -> bool:
+    """Whether it is an object of a class of the job's own that may well hold loaders."""
+    kind = type(thing)
+    file = getattr(sys.modules.get(kind.__module__), "__file__", None)
+    is_known = loader.is_dataset(thing) or is_module(thing) or hasattr(kind, "__iter__")
+    return isinstance(file, str) and not is_known and is_users(file, os.path.dirname(file))

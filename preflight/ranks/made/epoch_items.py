@@ -18,7 +18,7 @@ from preflight.loaders.drawn_shards import drawn_shards
 from preflight.loaders.epoch import batch_size_of, divided_by, length_of
 from preflight.loaders.sent import never_ends, resamples
 from preflight.loaders.workers.starting import is_data_loader, parts_of
-from preflight.loaders.wrappers import as_it_comes, real_loader
+from preflight.loaders.wrappers import as_it_comes, real_loader, without_own
 from preflight.objects.attributes import classes, own_attributes
 from preflight.objects.paths import type_name
 from preflight.objects.random_state import kept_random_state, seed
@@ -61,6 +61,7 @@ def told_of_epoch(
     Raises:
         Exception: what the user's code raises.
     """
+    loader = without_own(loader)
     real = real_loader(loader)
     parts = parts_of(real)
     told: dict[str, Any] = {"about": about(parts), "workers": parts.get("num_workers") or 0}

@@ -128,3 +128,10 @@ class RankOrder:
     undivided: str = ""
     """The source that trains by ranks, where none of the job's divides batches later; empty: nobody
     knows."""
+
+    seeded: str = ""
+    """The line of the sources that seeds all ranks alike before they make the loader; empty: none
+    is known."""
+
+    seeds_surely: bool = False
+    """Whether no test stands around that."""

@@ -1,0 +1,146 @@
+"""Runs in a process of its own: finds samples that a sampler of the job's own takes in no epoch.
+
+What takes fewer than there are means to, as one that has a part of the data set. What groups
+samples, and leaves out what does not fill a batch, means it of an epoch: of the next one, it should
+be others.
+"""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from preflight.objects.attributes import classes, own_attributes
+from preflight.users_code.frames import is_users
+
+# Samples of a larger data set are not counted one by one.
+_MOST = 1_000_000
+
+_SECONDS = 2.0
+
+# Epochs after which what was left out in each is no chance: of a group of five, one is in one case
+# of some thousand.
+_EPOCHS = 6
+
+_DEEPEST = 2
+
+
+class NeverTaken(NamedTuple):
+    """What a sampler takes in no epoch."""
+
+    number: int
+    sampler: object
+    is_rest: bool
+    """Whether it is what fills no batch; else, others are taken more than once in their place."""
+
+
+def never_taken(own: Mapping[str, Any], size: int, root: str) -> NeverTaken | None:
+    """Count the samples, of so many, that the job's own sampler leaves out of all epochs.
+
+    One that draws by chance leaves out other ones each time.
+    """
+    sampler = _of_the_job(own, root)
+    if sampler is None or not size or size > _MOST:
+        return None
+    until = time.monotonic() + _SECONDS
+    first = _asked_for(sampler, 0, size, until)
+    if first is None or len(first.taken) >= size:
+        return None
+    is_rest = first.taken.total() < size
+    epochs = [first]
+    for epoch in range(1, _EPOCHS if is_rest else 2):
+        one = _asked_for(sampler, epoch, size, until)
+        if one is None or one.taken.keys() != first.taken.keys():
+            return None
+        epochs.append(one)
+    lacking = {*range(size)} - first.taken.keys()
+    if is_rest and not (_fills_batches(epochs, lacking) or _has_grouped(sampler, size)):
+        return None
+    return NeverTaken(len(lacking), sampler, is_rest)
+
+
+def _of_the_job(own: Mapping[str, Any], root: str) -> Any | None:
+    """Give the sampler that was written for this job; None where it is a library's."""
+    iterable = classes("torch.utils.data", "IterableDataset")
+    if isinstance(own.get("dataset"), iterable):
+        return None
+    for name in ("batch_sampler", "sampler"):
+        sampler = own.get(name)
+        code = getattr(getattr(type(sampler), "__iter__", None), "__code__", None)
+        if code is not None and is_users(code.co_filename, root):
+            return sampler
+    return None
+
+
+class _Asked(NamedTuple):
+    """What a sampler asks for in an epoch."""
+
+    taken: Counter[int]
+    batches: list[Sequence[int]]
+    """Empty, where it gives no batches."""
+
+
+def _asked_for(sampler: Any, epoch: int, size: int, until: float) -> _Asked | None:
+    """Run an epoch; None where it asks by no numbers, for too many, or takes too long."""
+    if hasattr(sampler, "set_epoch"):
+        sampler.set_epoch(epoch)
+    found = _Asked(Counter(), [])
+    for one in itertools.islice(sampler, 16 * size):
+        is_batch = isinstance(one, (list, tuple))
+        for index in one if is_batch else (one,):
+            if type(index) is not int or not 0 <= index < size or time.monotonic() > until:
+                return None
+            found.taken[index] += 1
+        if is_batch:
+            found.batches.append(one)
+    return None if found.taken.total() >= 16 * size else found
+
+
+# --- what fills no batch --------------------------------------------------------------------------
+
+
+def _fills_batches(epochs: Sequence[_Asked], lacking: set[int]) -> bool:
+    """Whether all batches are full, and fewer are lacking than a batch of each group has."""
+    sizes = {len(batch) for one in epochs for batch in one.batches}
+    if len(sizes) != 1 or any(max(one.taken.values()) > 1 for one in epochs):
+        return False
+    (each,) = sizes
+    return each > 1 and len(lacking) < each * _groups(epochs)
+
+
+def _groups(epochs: Sequence[_Asked]) -> int:
+    """Count the groups of which no two have been in one batch."""
+    above: dict[int, int] = {}
+
+    def top(index: int) -> int:
+        while above.setdefault(index, index) != index:
+            above[index] = index = above[above[index]]
+        return index
+
+    for batch in itertools.chain.from_iterable(one.batches for one in epochs):
+        for index in batch:
+            above[top(index)] = top(batch[0])
+    return sum(top(index) == index for index in [*above])
+
+
+def _has_grouped(sampler: object, size: int) -> bool:
+    """Whether a sampler has groups of all samples, those that it never takes among them."""
+    every = [*range(size)]
+    return any(len(one) == size and sorted(one) == every for one in _divided(sampler, 0))
+
+
+def _divided(thing: object, depth: int) -> Iterator[list[int]]:
+    """Give what is divided into lists of numbers, among what a thing holds."""
+    held = thing if isinstance(thing, (dict, list, tuple)) else own_attributes(thing)
+    parts = [*(held.values() if isinstance(held, Mapping) else held)]
+    if len(parts) > 1 and all(isinstance(one, (list, tuple, set)) for one in parts):
+        joined = [*itertools.chain.from_iterable(parts)]
+        if all(type(one) is int for one in joined):
+            yield joined
+            return
+    for part in parts if depth < _DEEPEST else ():
+        if isinstance(part, (dict, list, tuple)):
+            yield from _divided(part, depth + 1)

@@ -1,0 +1,138 @@
+"""What is lost, or begins anew, between a data set and the loop, by loaders that are really run."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+import preflight
+from preflight.finding import Finding
+from tests.asking import by_loader
+
+pytestmark = pytest.mark.slow
+
+JOBS = Path(__file__).with_name("around.py")
+BAD = ("losing", "anew", "leaving_a_rest", "batching")
+SOUND = ("handing_on", "going_on", "leaving_none", "batching_all")
+
+
+def look(folder: Path, *words: str) -> dict[str, list[Finding]]:
+    """Look at loaders, and give what is told of each, by its name."""
+    shutil.copy(JOBS, folder / "around.py")
+    checks = ["loader-contract", "loader-end", "loader-random", "loader-stuck"]
+    named = [f"around:{one}" for one in words]
+    report = preflight.run(*named, folder=str(folder), select=checks, budget=400.0)
+    assert all(not one.broken for one in report.checks)
+    return by_loader(report)
+
+
+@pytest.fixture(scope="module")
+def bad(copies: None, tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Finding]]:
+    """Look at all that is not as it should be, once for all tests."""
+    return look(tmp_path_factory.mktemp("bad"), *BAD)
+
+
+OF_TEN = "leaves out 1 of 10 batches that its DataLoader gives in an epoch, "
+REST = "of 60 samples, which fill no batch, and are the same in each epoch"
+LEFT = {
+    "ahead": f"{OF_TEN}the last",
+    "ahead_of_workers": f"{OF_TEN}the last",
+    "of_two": f"{OF_TEN}the last",
+    "looks": f"{OF_TEN}number 1",
+    "by_thread": f"{OF_TEN}the last",
+    "on_device": f"{OF_TEN}the last",
+    "fewer": f"{OF_TEN}number 1",
+    "feed": "len() is 10, and 9 batches come",
+    "rest_of_each": f"never takes 8 {REST}",
+    "by_length": f"never takes 4 {REST}",
+    "small_groups": f"never takes 3 {REST}",
+}
+BATCHING = ("of_attribute", "of_method", "of_file", "of_datasets", "of_webdataset")
+ORDERS = ("", "_of_workers", "_of_all", "_of_weights", "_around")
+SAMPLES = ("", "_of_workers", "_by_its_own")
+
+
+@pytest.mark.parametrize("name", LEFT)
+def test_what_does_not_come_out_is_told_with_its_number(
+    name: str, bad: dict[str, list[Finding]]
+) -> None:
+    (finding,) = bad[name]
+
+    assert (finding.check, finding.severity.word) == ("loader-end", "warning")
+    assert finding.message == LEFT[name]
+
+
+def test_what_gives_itself_and_begins_once_is_told(bad: dict[str, list[Finding]]) -> None:
+    (finding,) = bad["used_up"]
+
+    assert finding.severity.word == "error"
+    assert finding.message == "gives 10 batches in its first epoch, and none in its second"
+
+
+@pytest.mark.parametrize("name", BATCHING)
+def test_what_the_collate_function_of_a_stream_drops_is_told(
+    name: str, bad: dict[str, list[Finding]]
+) -> None:
+    """Also where the stream calls it itself, by whatever way."""
+    (finding,) = bad[name]
+
+    assert finding.message.startswith("leaves out 4 of 40 samples, which are in no part of the")
+    assert (finding.check, finding.at.file) == ("loader-end", "around.py")
+
+
+@pytest.mark.parametrize("name", [f"order{one}" for one in ORDERS])
+def test_an_order_that_begins_anew_by_the_loader_is_told(
+    name: str, bad: dict[str, list[Finding]]
+) -> None:
+    (finding,) = bad[name]
+
+    assert (finding.check, finding.severity.word) == ("loader-random", "warning")
+    assert finding.message.startswith("all epochs have the same order: around.Seeds")
+
+
+@pytest.mark.parametrize("name", [f"samples{one}" for one in SAMPLES])
+def test_samples_that_are_made_by_the_same_numbers_again_are_told(
+    name: str, bad: dict[str, list[Finding]]
+) -> None:
+    (finding,) = bad[name]
+
+    assert (finding.check, finding.severity.word) == ("loader-random", "warning")
+    assert finding.message.startswith("all epochs have the same samples: around.Seeds")
+
+
+@pytest.mark.usefixtures("copies")
+def test_a_generator_around_a_loader_is_run_as_it_is(tmp_path: Path) -> None:
+    """What it loses, and what it raises; a loop over it is held against what it gives."""
+    shutil.copy(JOBS, tmp_path / "around.py")
+    words = ["around:generated", "around:numbered"]
+    chosen = ["loader-contract", "loader-end"]
+    report = preflight.run(*words, folder=str(tmp_path), select=chosen, budget=100.0)
+    found = {(one.check, one.evidence["loader"]): one.message for one in report.findings}
+
+    assert found["loader-end", "around:generated"] == f"{OF_TEN}the last"
+    assert found["loader-end", "around:numbered"].startswith("raises after 7 batches: ValueError")
+    grows = "gives a step number, step, that does not grow from batch to batch: 0, 0, 0, 0"
+    assert found["loader-contract", "around:numbered"] == grows
+
+
+@pytest.mark.usefixtures("copies")
+def test_generators_that_hand_on_all_are_left_alone(tmp_path: Path) -> None:
+    """Also one without an end, which is left when it begins again, and one that gives losses."""
+    shutil.copy(JOBS, tmp_path / "around.py")
+    words = [f"around:{one}" for one in ("generated_whole", "endless", "training")]
+    report = preflight.run(*words, folder=str(tmp_path), select=["loader"], budget=100.0)
+
+    assert [one.message for one in report.findings if one.severity.word != "note"] == []
+    assert report.verdict == "go"
+    assert all("40 samples in 10 batches, past the end" in one.text for one in report.targets)
+
+
+def test_nothing_else_is_told_of_them(bad: dict[str, list[Finding]]) -> None:
+    assert len(bad) == len(LEFT) + 1 + len(BATCHING) + len(ORDERS) + len(SAMPLES)
+
+
+def test_neighbours_that_are_sound_are_left_alone(copies: None, tmp_path: Path) -> None:
+    """What hands on all, on purpose less, or other ones each time; an order of an evaluation."""
+    assert look(tmp_path, *SOUND) == {}
