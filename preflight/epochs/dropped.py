@@ -56,10 +56,20 @@ def dropped(
     return watched.dropped(root)
 
 
+@contextlib.contextmanager
+def _looking() -> Iterator[None]:
+    """Have no other collate function looked at, which this one may call."""
+    WatchedCollate.is_looking = True
+    try:
+        yield
+    finally:
+        WatchedCollate.is_looking = False
+
+
 class WatchedCollate:
     """A collate function of which it is looked which samples it drops, where it is called, too."""
 
-    _is_looking = False
+    is_looking = False
     """Whether one is called to look at it: one that it calls is not looked at then."""
 
     def __init__(self, collate: Any, seconds: float) -> None:
@@ -71,18 +81,17 @@ class WatchedCollate:
 
     def __call__(self, samples: Any) -> Any:
         """Make a batch, as it does; of a stream, the last one may be smaller on purpose."""
-        may_look = isinstance(samples, list) and not WatchedCollate._is_looking
+        may_look = isinstance(samples, list) and not WatchedCollate.is_looking
         if may_look and self.looked_at < _MOST and len(samples) >= self._size:
-            WatchedCollate._is_looking = True
             self._size = len(samples)
             names = [f"number {self._came + place + 1}" for place in range(len(samples))]
             with (
+                _looking(),
                 kept_random_state(),
                 contextlib.suppress(Exception),
             ):  # what it raises, it does below
                 if not self.look(samples, names):
                     self._size = sys.maxsize
-            WatchedCollate._is_looking = False
         self._came += len(samples)
         return self._collate(samples)
 

@@ -103,7 +103,12 @@ def _asked_for(sampler: Any, epoch: int, size: int, until: float) -> _Asked | No
 
 
 def _fills_batches(epochs: Sequence[_Asked], lacking: set[int]) -> bool:
-    """Whether all batches are full, and fewer are lacking than a batch of each group has."""
+    """Whether all batches are full, and fewer are lacking than a batch of each group has.
+
+    One that shuffles nothing leaves out the same on purpose, as torch's own with `drop_last`.
+    """
+    if len({tuple(one.taken) for one in epochs}) == 1:
+        return False
     sizes = {len(batch) for one in epochs for batch in one.batches}
     if len(sizes) != 1 or any(max(one.taken.values()) > 1 for one in epochs):
         return False

@@ -466,6 +466,13 @@ class LargeGroups(Sampler):
         return iter([batch for one in large for batch in cut(one, 4, whole=True)])
 
 
+class InTurn(Sampler):
+    """Gives full batches in the order of the samples, as torch's own with `drop_last`."""
+
+    def __iter__(self) -> Any:
+        return iter(cut([*range(60)], 7))
+
+
 def a_part() -> list[list[int]]:
     return cut(random.sample(range(48), 48), 4)
 
@@ -487,6 +494,7 @@ def leaving_a_rest() -> dict[str, Any]:
 def leaving_none() -> dict[str, Any]:
     made = (mixed_before, with_rest, a_part, short_ones)
     found = {one.__name__: by(Batches(one)) for one in made}
+    found["in_turn"] = by(InTurn())
     return {**found, "all_groups": by(LargeGroups(0)), "val": by(Batches(by_length))}
 
 

@@ -170,11 +170,8 @@ def _varies(dataset: Any, workers: int, init: Any, seconds: float) -> _Varies | 
         if first is None or len(first.samples) < FEWEST:
             return None
         if not first.drew:  # each other run would be the same
-            return (
-                None
-                if made_otherwise(first, first) is None
-                else _Varies(samples=False, order=False)
-            )
+            is_known = made_otherwise(first, first) is not None
+            return _Varies(samples=False, order=False) if is_known else None
         if _run(dataset, known, 0, until) != first:
             return None
         order = False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from collections.abc import Sequence
 
 # As glibc and musl say it, dyld of macOS, and ctypes on Windows.
@@ -31,5 +32,7 @@ def unopened_library(text: str, folders: Sequence[str]) -> str | None:
 
 
 def _is_of_job(file: str, folders: Sequence[str]) -> bool:
-    own = [os.path.join(os.path.abspath(one), "") for one in folders]
-    return not file.startswith("@") and os.path.abspath(file).startswith(tuple(own))
+    """Whether it lies in one of them, and in no environment that is there, too."""
+    full, here = os.path.abspath(file), os.path.join(sys.prefix, "")
+    own = tuple(os.path.join(os.path.abspath(one), "") for one in folders)
+    return full.startswith(own) and not (file.startswith("@") or full.startswith(here))
