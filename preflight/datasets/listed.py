@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
 
-from preflight.cached_files.cache_listing import is_cached
 from preflight.cached_files.facts import CacheFacts
 from preflight.datasets.facts import Gone, Listed
 from preflight.findings.finding import Location
@@ -52,7 +51,9 @@ class _List:
     gone: list[str] = field(default_factory=list)
     images: int = 0
     captions: int = 0
-    cached: int = 0
+    cached: list[str] = field(default_factory=list)
+    """Names of files with the suffix of a cached one that lie in no cache which is named."""
+
     damages: Damages = field(default_factory=Damages)
     pictures: PictureCounts = field(default_factory=PictureCounts)
     lengths: Lengths = field(default_factory=Lengths)
@@ -65,11 +66,15 @@ class ListedFiles(Gather):
         super().__init__(kind, run)
         self._lists: list[_List] = []
         self._asked: set[str] = set()
+        self._cached: dict[str, bool] = {}
+        """Whether each of those was read as one."""
 
     def hear(self, target: Target, facts: object) -> None:
         """Take in what a loader says."""
         if isinstance(facts, Reads) and (facts.files or facts.columns or facts.lost or facts.made):
             self._lists.append(_List(target=target, reads=facts))
+        elif isinstance(facts, CacheFacts) and facts.file in self._cached:
+            self._cached[facts.file] = True
 
     def then_questions(self) -> Iterator[Question]:
         """Ask about images and captions that lie in no folder which is looked at anyway."""
@@ -78,14 +83,11 @@ class ListedFiles(Gather):
         seen = tuple(
             os.path.join(os.path.abspath(os.path.join(job.root, at)), "") for at in folders
         )
-        every = (one.path for one in self.run.targets if isinstance(one, CacheFolder))
-        caches = tuple(os.path.join(os.path.abspath(self.run.full(at)), "") for at in every)
         for one in self._lists:
             for path in one.reads.files:
                 (one.there if os.path.isfile(path) else one.gone).append(path)
-            if self.run.wants(CacheFacts):  # which are asked about as those of a cache
-                beside = [path for path in one.there if not path.startswith(caches)]
-                one.cached = sum(map(_is_cached, beside))
+            one.cached = self._cached_beside(one.there)
+            self._cached |= dict.fromkeys(one.cached, False)
             if not self.run.wants(FolderFacts):
                 continue
             # What macOS left beside images is looked at in no folder, and this loader opens it.
@@ -195,7 +197,7 @@ class ListedFiles(Gather):
             gone=tuple(gone),
             images=one.images,
             captions=one.captions,
-            cached=one.cached,
+            cached=sum(map(self._cached.__getitem__, one.cached)),
             columns=reads.columns,
             rows=reads.rows,
         )
@@ -203,11 +205,11 @@ class ListedFiles(Gather):
     def _not_read(self, one: _List) -> Iterator[Left]:
         """Say what of it nobody has looked at."""
         reads = one.reads
-        reads_cached = self.run.wants(CacheFacts)
+        unread = {name for name in one.cached if not self._cached[name]}
         other = Counter(
             _suffix(path)
             for path in one.there
-            if not (_is_image(path) or _is_text(path) or (reads_cached and _is_cached(path)))
+            if name_of(path, self.run.job.root) in unread or not _is_read(path)
         )
         reasons = {
             f"{reads.name} lists it, and {suffix} of a loader is not read": count
@@ -228,6 +230,14 @@ class ListedFiles(Gather):
                 "its code may put a folder before it"
             )
             yield Left(reason=reason, kinds=(Listed,), count=reads.lost, noun="name")
+
+    def _cached_beside(self, paths: Iterable[str]) -> list[str]:
+        wanted = self.run.wants(CacheFacts)
+        every = (one.path for one in self.run.targets if isinstance(one, CacheFolder) and wanted)
+        named = [os.path.abspath(self.run.full(one)) for one in every]
+        inside = tuple(os.path.join(one, "") for one in named)
+        beside = (one for one in paths if not (one in named or one.startswith(inside)))
+        return [name_of(one, self.run.job.root) for one in beside if _has_cached_suffix(one)]
 
     def _folder(self, one: _List) -> FolderFacts:
         """Lay out what was seen as of a folder, in which nothing is to be paired."""
@@ -260,8 +270,12 @@ def _is_left(path: str) -> bool:
     return is_beside_an_image(os.path.basename(path))
 
 
-def _is_cached(path: str) -> bool:
-    return path.lower().endswith(CACHE_SUFFIXES) and is_cached(path)
+def _is_read(path: str) -> bool:
+    return _is_image(path) or _is_text(path) or _has_cached_suffix(path)
+
+
+def _has_cached_suffix(path: str) -> bool:
+    return path.lower().endswith(CACHE_SUFFIXES)
 
 
 def _suffix(path: str) -> str:

@@ -112,7 +112,7 @@ class Reads:
     """Of the first few of them."""
 
     made: int = 0
-    """Files and shards that the script itself has made in its rehearsal, and that lie nowhere."""
+    """Files and shards that a script has made in its rehearsal, and that lie nowhere behind it."""
 
     numbers: tuple[ClassNumber, ...] = ()
     """The folders of its files, each with the label that all of its files have."""

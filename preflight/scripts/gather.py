@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from preflight.batches.facts import CountedInScript
@@ -14,6 +16,7 @@ from preflight.kinds.gather import Gather, Run
 from preflight.kinds.kind import Kind
 from preflight.kinds.question import Question
 from preflight.kinds.rooms import facts_of
+from preflight.pipelines.facts import Reads
 from preflight.processes.rank import rank_here
 from preflight.resuming.facts import Resumed
 from preflight.scripts.common_layer import common_layer
@@ -61,6 +64,8 @@ class Scripts(Gather):
         """Give what was seen; of a script that nobody could judge, why."""
         for one in map(facts_of, told):
             why = _why_not_judged(one, self.run.job)
+            if isinstance(one, Reads):
+                one = _still_there(one, self.run.job.root)  # noqa: PLW2901
             if isinstance(one, CountedInScript):  # judged when it is known what else tells of it
                 self.run.tell(question.target, one)
             elif why is not None:
@@ -72,6 +77,24 @@ class Scripts(Gather):
     def close(self) -> None:
         """Remove the scratch folders."""
         self._scratch.close()
+
+
+def _still_there(reads: Reads, root: str) -> Reads:
+    """Leave out what lay among temporary files, and is gone now that the script has ended."""
+    place = tempfile.gettempdir()
+    places = tuple(
+        os.path.join(one, "") for one in (os.path.abspath(place), os.path.realpath(place))
+    )
+    own = os.path.join(os.path.abspath(root), "")
+
+    def stays(path: str) -> bool:
+        is_passing = path.startswith(places) and not path.startswith(own)
+        return not is_passing or os.path.exists(path)
+
+    files, shards = (tuple(filter(stays, those)) for those in (reads.files, reads.shards))
+    gone = len(reads.files) - len(files)
+    made = reads.made + gone + len(reads.shards) - len(shards)
+    return replace(reads, files=files, shards=shards, listed=reads.listed - gone, made=made)
 
 
 # --- what could not be judged -------------------------------------------------------------------

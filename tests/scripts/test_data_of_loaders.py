@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import tarfile
 from pathlib import Path
 
@@ -220,6 +221,59 @@ def test_raw_numbers_that_a_loader_lists_are_no_cached_file(tmp_path: Path) -> N
 
     assert errors(report) == []
     assert "lists it, and .bin of a loader is not read" in " ".join(render(report).split())
+
+
+BY_RANKS = """
+import torch
+import train
+
+if __name__ == "__main__":
+    torch.multiprocessing.spawn(train.of_rank, nprocs=2)
+"""
+
+
+def test_what_each_rank_of_a_script_reads_is_counted_once(tmp_path: Path) -> None:
+    lay(tmp_path, OF_LATENTS, TRAIN + "\ndef of_rank(rank):\n    main()\n")
+    put_latents(tmp_path)
+    (tmp_path / "ranks.py").write_text(BY_RANKS)
+
+    report = preflight.run("ranks.py", folder=str(tmp_path))
+
+    assert errors(report) == []
+    assert first_line(report).startswith("GO for 12 cached files, 1 loader and 1 script")
+
+
+@pytest.mark.skipif(not os.path.isfile("/proc/self/mem"), reason="Linux has a file without pages")
+def test_a_cached_file_that_cannot_be_read_is_not_counted_as_looked_at(tmp_path: Path) -> None:
+    lay(tmp_path, OF_LATENTS)
+    last = put_latents(tmp_path)
+    last.unlink()
+    last.symlink_to("/proc/self/mem")
+
+    report = preflight.run("data:loader", folder=str(tmp_path))
+
+    (data,) = (one.seen for one in report.coverage if one.part == "data")
+    assert data == "11 cached files"
+    assert not report.complete
+
+
+def test_what_was_among_temporary_files_and_is_gone_is_no_missing_file(tmp_path: Path) -> None:
+    """As of a script that lays its data where it removes them at its end."""
+    kept = "with tempfile.TemporaryDirectory() as place:\n        put(place)\n"
+    train = TRAIN.replace(
+        "    model =", "    " + kept + "        run(place)\n\ndef run(place):\n    model =", 1
+    )
+    made = (
+        "import tempfile\nfrom PIL import Image\n\ndef put(place):\n    for number in range(12):\n"
+        "        Image.new('RGB', (8, 8), (number, 0, 0)).save(f'{place}/{number:02}.png')\n"
+    )
+    data = OF_FILES.replace("def loader():", "def loader(place):").replace('"data/*', 'f"{place}/*')
+    lay(tmp_path, data, made + train.replace("loader()", "loader(place)"))
+
+    report = look(tmp_path)
+
+    assert errors(report) == []
+    assert "12 files were not looked at: loader (train.py:" in " ".join(render(report).split())
 
 
 def test_what_a_script_makes_itself_is_said_to_be_passed_over(tmp_path: Path) -> None:
