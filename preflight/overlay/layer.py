@@ -155,11 +155,6 @@ class Layer:
         self._begun[0] = True
         on_disk.make_folders(self.above(own))
 
-    def has_changed(self, path: AnyPath) -> bool:
-        """Whether what is read there is not what lies there on the disk."""
-        own = None if self.is_still_empty() else self.own(path)
-        return own is not None and (on_disk.exists(self.above(own)) or self._is_hidden(own))
-
     def exists(self, own: str) -> bool:
         """Whether it is there, in the layer or below."""
         return on_disk.exists(self.above(own)) or self._lies_below(own)

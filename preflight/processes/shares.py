@@ -21,7 +21,8 @@ _AHEAD = 0.06
 # Shares for each process that runs at the same time, at most.
 _EACH = 4
 
-# Things in one share: more would be held in memory at once, and save nothing.
+# Things in one share: more would be held in memory at once, and save nothing. Ten thousand are two
+# shares alike, which are less at once than most of them and a rest.
 _MOST = 5_120
 
 # Files of which it is asked, for all of them, whether they are in memory; and the number of files

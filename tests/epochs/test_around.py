@@ -9,7 +9,7 @@ import pytest
 
 import preflight
 from preflight.finding import Finding
-from tests.asking import by_loader
+from tests.epochs.looking import look_at
 
 pytestmark = pytest.mark.slow
 
@@ -18,20 +18,10 @@ BAD = ("losing", "anew", "leaving_a_rest", "batching")
 SOUND = ("handing_on", "going_on", "leaving_none", "batching_all")
 
 
-def look(folder: Path, *words: str) -> dict[str, list[Finding]]:
-    """Look at loaders, and give what is told of each, by its name."""
-    shutil.copy(JOBS, folder / "around.py")
-    checks = ["loader-contract", "loader-end", "loader-random", "loader-stuck"]
-    named = [f"around:{one}" for one in words]
-    report = preflight.run(*named, folder=str(folder), select=checks, budget=400.0)
-    assert all(not one.broken for one in report.checks)
-    return by_loader(report)
-
-
 @pytest.fixture(scope="module")
 def bad(copies: None, tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Finding]]:
     """Look at all that is not as it should be, once for all tests."""
-    return look(tmp_path_factory.mktemp("bad"), *BAD)
+    return look_at(JOBS, tmp_path_factory.mktemp("bad"), *BAD)
 
 
 OF_TEN = "leaves out 1 of 10 batches that its DataLoader gives in an epoch, "
@@ -135,4 +125,4 @@ def test_nothing_else_is_told_of_them(bad: dict[str, list[Finding]]) -> None:
 
 def test_neighbours_that_are_sound_are_left_alone(copies: None, tmp_path: Path) -> None:
     """What hands on all, on purpose less, or other ones each time; an order of an evaluation."""
-    assert look(tmp_path, *SOUND) == {}
+    assert look_at(JOBS, tmp_path, *SOUND) == {}

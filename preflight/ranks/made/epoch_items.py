@@ -42,7 +42,6 @@ _SHOWN = 64
 # all. Without names, more are drawn for so many seconds: nothing else tells samples apart.
 _FEW, _ALL, _MORE = 8, 64, 0.5
 
-
 _Wanted: TypeAlias = Callable[["Names | None"], bool]
 """Says whether samples are to be drawn that have such names."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -36,8 +37,11 @@ def _on_disk(reads: Reads, watch: Watch) -> Reads:
     layer = watch.layer
     if layer is None:
         return reads
-    files = tuple(one for one in reads.files if not layer.has_changed(one))
-    shards = tuple(one for one in reads.shards if not layer.has_changed(one))
+
+    def is_on_disk(path: str) -> bool:
+        return not os.path.isabs(path) or layer.reading(path) == path  # else it is an address
+
+    files, shards = (tuple(filter(is_on_disk, those)) for those in (reads.files, reads.shards))
     made = len(reads.files) - len(files) + len(reads.shards) - len(shards)
     listed = reads.listed - (len(reads.files) - len(files))
     return replace(reads, files=files, shards=shards, listed=listed, made=made)
