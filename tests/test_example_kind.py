@@ -65,7 +65,7 @@ def python(folder: Path, *words: object, cwd: Path) -> subprocess.CompletedProce
         capture_output=True,
         text=True,
         encoding="utf-8",
-        timeout=200,
+        timeout=280,
         check=False,
     )
 
@@ -137,9 +137,8 @@ def test_what_cannot_be_read_is_no_go_and_an_empty_folder_is_refused(
 
 def test_its_check_is_held_to_what_every_check_owes(copied: Path) -> None:
     words = ("tests/test_every_check.py", "tests/checks/test_sound_cut.py", "-k", "sound")
-    done = python(
-        copied, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", *words, cwd=copied
-    )
+    options = ("-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-o", "faulthandler_timeout=90")
+    done = python(copied, "-m", "pytest", *options, *words, cwd=copied)
 
     assert done.returncode == 0, done.stdout + done.stderr
     assert " passed" in done.stdout
