@@ -158,6 +158,7 @@ def save(path, value):
             os.unlink(path)
         except FileNotFoundError:
             pass
+        time.sleep(0.005)  # as on a busy machine, where somebody else is let run here
     os.rename(own, path)
 """
 )

@@ -14,7 +14,7 @@ from preflight.storage import trial
 from preflight.storage.facts import WriterTrial
 from preflight.storage.trial import try_writer
 
-BEGIN = "import os, uuid\nimport numpy as np\n"
+BEGIN = "import os, time, uuid\nimport numpy as np\n"
 TORCH = "import os, uuid\nimport torch\n"
 
 NUMPY_OWN = (
