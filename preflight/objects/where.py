@@ -214,7 +214,9 @@ def _class_node(source: str, qualname: str) -> ast.ClassDef | None:
 
 @functools.lru_cache(maxsize=1024)
 def _assigned(node: ast.ClassDef, attribute: str) -> int | None:
-    """Find the first line in a class that sets `self.<attribute>`."""
+    """Find the first line in a class that sets `self.<attribute>`, whatever it calls itself."""
+    methods = (one for one in node.body if isinstance(one, ast.FunctionDef))
+    selves = {"self"}.union(one.args.args[0].arg for one in methods if one.args.args)
     lines = [
         target.lineno
         for target in ast.walk(node)
@@ -222,7 +224,7 @@ def _assigned(node: ast.ClassDef, attribute: str) -> int | None:
         and isinstance(target.ctx, ast.Store)
         and target.attr == attribute
         and isinstance(target.value, ast.Name)
-        and target.value.id == "self"
+        and target.value.id in selves
     ]
     return min(lines, default=None)
 

@@ -126,11 +126,11 @@ OPTION = re.compile(
 ENCLOSED = re.compile(
     r"""
     (?<![\w-])(?P<name>[A-Za-z_][\w-]{0,80})\s?[=:]\s?(?:[\w.]{0,80}[(\[{]\s?){1,3}
-    (?:["'][^"'\n]{0,200}["']\s?,\s?){0,3}b?["'](?P<secret>[^"'\\\n\ue000]{8,400})["']
+    (?:["'][^"'\n]{0,200}["']\s?,\s?){0,3}(?:\w{1,80}=)?b?["'](?P<secret>[^"'\\\n\ue000]{8,400})["']
     """,
     re.VERBOSE,
 )
-"""`auth=('name', 'value')`, `token=Secret('value')`: the last of a few texts in brackets."""
+"""`auth=('name', 'value')`, `token=Secret(value='value')`: the last of a few texts in brackets."""
 
 NAMED = re.compile(
     r"""

@@ -124,7 +124,8 @@ def _mistake(detail: Mapping[str, Any], origins: Mapping[str, str], shown: str) 
         return f"{place}: {key}: is required"
     given = f", not {short(detail['input'])}" if "input" in detail else ""
     text = str(detail["msg"]).removeprefix("Input ").removeprefix("Value error, ")
-    text = text.replace("a valid tuple", 'a list, such as ["jpg"]')
+    example = short(detail["input"]) if isinstance(detail.get("input"), str) else '"jpg"'
+    text = text.replace("a valid tuple", f"a list, such as [{example}]")
     return f"{place}: {key}: {text}{given}"
 
 

@@ -100,6 +100,8 @@ def model_copies(sources: Sequence[Code], entry: str | None = None) -> list[Mode
 
 def _copies(source: Code, own: dict[str, bool], *, is_entry: bool) -> Iterator[ModelCopying]:
     words = "|".join(["deepcopy", _COPIERS.pattern, *map(re.escape, own)])
+    renamed = _renamed(source.parsed, words)
+    words = "|".join([words, *map(re.escape, renamed)])
     for node, around in walk(source.parsed.tree, source.parsed.lines_of(re.compile(words))):
         if not isinstance(node, ast.Call) or around.rehearsed:
             continue
@@ -107,6 +109,7 @@ def _copies(source: Code, own: dict[str, bool], *, is_entry: bool) -> Iterator[M
             continue
         every = (*node.args, *(one.value for one in node.keywords))
         name, given = called(node), [one for one in every if not isinstance(one, ast.Constant)]
+        name = renamed.get(name, name)
         if not given:
             continue
         if own.get(name, bool(_COPIERS.fullmatch(name))):
@@ -114,6 +117,18 @@ def _copies(source: Code, own: dict[str, bool], *, is_entry: bool) -> Iterator[M
                 yield ModelCopying(source.file, node, by_class=True, is_own=name in own)
         elif name == "deepcopy" and _is_model(ast.unparse(given[0])):
             yield ModelCopying(source.file, node, by_class=False, is_own=False)
+
+
+def _renamed(parsed: Parsed, words: str) -> dict[str, str]:
+    """Give the names under which a file imports some, by what it calls them."""
+    lines = parsed.lines_of(re.compile(rf"\b(?:{words})\s+as\b"))
+    return {
+        one.asname: one.name
+        for node, _ in walk(parsed.tree, lines)
+        if isinstance(node, ast.ImportFrom)
+        for one in node.names
+        if one.asname
+    }
 
 
 def _gives_tensors(node: ast.expr) -> bool:

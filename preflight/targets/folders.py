@@ -27,10 +27,14 @@ CHECKPOINT = re.compile(r"checkpoint[-_]\d+|global_step\d+")
 """As transformers and diffusers, accelerate, and DeepSpeed call the states of a run."""
 
 # Others call them so; where they hold parts or the state of an optimizer, they are nothing else.
-_STEP = re.compile(r"(?:global_?)?(?:step|iter|epoch|ep|checkpoint|ckpt)[-_=]?\d.*", re.IGNORECASE)
+_STEP = re.compile(
+    r"(?:.*[-_.])?(?:global_?)?(?:steps?|iter(?:ation)?|epochs?|ep|checkpoint|ckpt|snapshot|state"
+    r"|model|adapter|lora)[-_=]?\d.*",
+    re.IGNORECASE,
+)
 
-# What is saved of an optimizer, and of no sample.
-_OPTIMIZER = re.compile(r"optim\w*\.(?:pt|pth|bin|safetensors|npz)")
+# What is saved of an optimizer, and of no sample: a file, or a folder of some.
+_OPTIMIZER = re.compile(r"optim\w*(?:\.(?:pt|pth|bin|safetensors|npz))?")
 
 # A file named by nothing but a number or a hash is the entry of a sample; or of a rank, where there
 # are no more of them than that.

@@ -219,6 +219,9 @@ def test_pictures_of_an_epoch_without_a_save_are_no_checkpoint(
         ("a/b/c", "checkpoint-{}"),
         ("", "epoch_{}"),
         ("run", "step-{}"),
+        ("run", "adapter-{}"),
+        ("", "llama-step-{}"),
+        ("run", "snapshot_{}"),
     ],
 )
 def test_checkpoints_are_known_by_themselves_wherever_they_lie(
@@ -233,6 +236,38 @@ def test_checkpoints_are_known_by_themselves_wherever_they_lie(
     assert finding.check == "cache-checkpoint"
     assert finding.at.file == f"out/{place}".rstrip("/")
     assert finding.fix == f"Go on from {name.format(10)}, and move {name.format(11)} aside."
+
+
+@pytest.mark.parametrize("name", ["epoch=0-step={}", "model_{}"])
+def test_an_optimizer_in_a_folder_of_its_own_tells_checkpoints(
+    tmp_path: Path, whole: Mapping[str, bytes], name: str
+) -> None:
+    files = {"model/weights.safetensors": 1.0, "optim/adam.pt": 1.0, "meta.json": 1.0}
+    for step in (1, 2, 3):
+        for part in ("model", "optim"):
+            (tmp_path / "out" / name.format(step) / part).mkdir(parents=True)
+        for file in files:
+            content = whole[Path(file).suffix]
+            (tmp_path / "out" / name.format(step) / file).write_bytes(content)
+    assert look(tmp_path, "out").findings == ()
+    (tmp_path / "out" / name.format(3) / "meta.json").write_bytes(b"")
+
+    (finding,) = look(tmp_path, "out").findings
+
+    assert finding.severity is Severity.ERROR
+    assert f"{name.format(3)}/meta.json is empty" in finding.message
+
+
+@pytest.mark.parametrize("name", ["seed_{}", "fold{}", "lr-1e-{}"])
+def test_runs_beside_each_other_are_no_checkpoints_of_one(
+    tmp_path: Path, whole: Mapping[str, bytes], name: str
+) -> None:
+    """The last of them has only begun."""
+    for run in (1, 2, 3):
+        lay(tmp_path / "out" / name.format(run), {"model.pt": 1, "optimizer.pt": 1}, whole)
+    (tmp_path / "out" / name.format(4)).mkdir()
+
+    assert look(tmp_path, "out").findings == ()
 
 
 def test_a_cache_in_folders_of_epochs_is_no_run(tmp_path: Path, whole: Mapping[str, bytes]) -> None:

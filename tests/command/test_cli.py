@@ -111,6 +111,7 @@ def test_all_mistakes_in_the_settings_are_told_at_once(preflight: Run, tmp_path:
     )
     (tmp_path / "more.toml").write_text(
         '[launch]\nnum_workers = -1\n[data]\npath = "x"\n[[loader]]\nname = "a"\n'
+        '[[cache]]\npath = "x"\nof = "pets"\n'
     )
 
     done = preflight("run")
@@ -127,6 +128,7 @@ def test_all_mistakes_in_the_settings_are_told_at_once(preflight: Run, tmp_path:
         "more.toml:2: launch.num_workers: -1 is less than 0",
         "more.toml:3: data: write [[data]], with two brackets",
         "more.toml:5: loader.0.call: is required",
+        "more.toml:9: cache.0.of: should be a list, such as ['pets'], not 'pets'",
     ):
         assert said in done.stderr + more.stderr
 

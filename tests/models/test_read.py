@@ -61,6 +61,18 @@ def test_what_cannot_be_copied_is_placed_at_the_line_that_keeps_it() -> None:
     assert 0 < found.stopped_after < found.bytes
 
 
+class OfAnotherSelf(nn.Module):
+    def __init__(this) -> None:  # noqa: N805
+        super().__init__()
+        this.lock = threading.Lock()
+
+
+def test_the_line_that_keeps_it_is_known_whatever_the_object_calls_itself() -> None:
+    (flaw,) = look(OfAnotherSelf()).objects
+
+    assert flaw.defined.line_text == "this.lock = threading.Lock()"
+
+
 def test_a_process_group_is_told_by_what_it_is(tmp_path: Path) -> None:
     """Its type's name has changed from torch to torch."""
     store = distributed.FileStore(str(tmp_path / "store"), 1)
@@ -127,6 +139,8 @@ COPIES = {
     "ema = AveragedModel(net)": "AveragedModel(net)",
     "ema = timm.utils.ModelEmaV3(net, decay=0.9)": "timm.utils.ModelEmaV3(net, decay=0.9)",
     "ema = ModelEMA(net)": "ModelEMA(net)",
+    "from timm.utils import ModelEmaV3 as Ema; ema = Ema(net, 0.9)": "Ema(net, 0.9)",
+    "from copy import deepcopy as dc; ema = dc(model)": "dc(model)",
     "a = deepcopy(model); ema = EMA(net)": "EMA(net)",
     "self.ema = deepcopy(self.model.module)": "deepcopy(self.model.module)",
 }
@@ -152,6 +166,7 @@ NO_COPIES = {
     "data": "batch = deepcopy(batch)",
     "diffusers": "ema = EMAModel(net.parameters())",
     "nothing": "ema = EMA()",
+    "another under that name": "from copy import deepcopy as dc; ema = dc(batch)",
     "no Python": "def broken(:",
     "zeros": "\x00",
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import traceback
+import types
 from pathlib import Path
 
 import pytest
@@ -46,7 +47,22 @@ def while_another() -> None:
         raise RuntimeError(f"gave up: {error}") from error
 
 
+def by_rows(passwords: list[str]) -> None:
+    raise ValueError(f"refused: {' or '.join(passwords)}")
+
+
+def by_bytes(secret: bytes) -> None:
+    raise ValueError(f"refused: {secret!r}")
+
+
+def of_an_object(credentials: object) -> None:
+    raise ValueError(f"refused: {credentials.value}")  # type: ignore[attr-defined]
+
+
 CALLS = {
+    "a list": lambda: by_rows(["another-one", SECRET]),
+    "bytes": lambda: by_bytes(SECRET.encode()),
+    "an object of that name": lambda: of_an_object(types.SimpleNamespace(value=SECRET, row=3)),
     "a keyword": by_keyword,
     "keywords": lambda: by_keywords(db_password=SECRET),
     "an attribute": by_attribute,
@@ -77,6 +93,17 @@ def test_words_stay_words_whatever_they_are_called() -> None:
         by_words("<|endoftext|>", "caption_en", "none", SECRET)
 
     assert said_by(caught.value) == f"KeyError: '<|endoftext|> caption_en none {SECRET}'"
+
+
+def by_objects(tokenizer: object, tokens: list[str], auth: dict[str, str]) -> None:
+    raise KeyError(f"{tokenizer.name} {tokens} {auth['user']}")  # type: ignore[attr-defined]
+
+
+def test_what_an_object_says_of_itself_stays() -> None:
+    with pytest.raises(KeyError) as caught:
+        by_objects(types.SimpleNamespace(name="gpt2-xl-1024"), ["dog-12345"], {"user": "someone"})
+
+    assert said_by(caught.value) == "KeyError: \"gpt2-xl-1024 ['dog-12345'] someone\""
 
 
 def test_what_runs_for_ever_or_answers_for_everything_is_not_asked() -> None:

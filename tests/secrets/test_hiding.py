@@ -129,6 +129,10 @@ def test_ordinary_sentences_are_left_alone(text: str) -> None:
         (f"s3://AKIAABCDEFGHIJKL:{CANARY}@b/x", f"s3://{REDACTED}:{REDACTED}@b/x"),
         (f"get(auth=('ada', '{CANARY}'))", f"get(auth=('ada', '{REDACTED}'))"),
         (f"token: SecretStr('{CANARY}')", f"token: SecretStr('{REDACTED}')"),
+        (
+            f"storage(credentials=namespace(value='{CANARY}'))",
+            f"storage(credentials=namespace(value='{REDACTED}'))",
+        ),
         (f"wandb.login(key='{CANARY}')", f"wandb.login(key='{REDACTED}')"),
         (f"{{'Cookie': 'sid={CANARY}; x=1'}}", f"{{'Cookie': '{REDACTED}'}}"),
         ("pipe:sshpass -p pw9 ssh h cat x", f"pipe:sshpass -p {REDACTED} ssh h cat x"),

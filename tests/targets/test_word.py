@@ -26,6 +26,7 @@ from preflight.targets.targets import (
 )
 from preflight.targets.words import braces
 from preflight.targets.words.discover import discover
+from preflight.targets.words.scripts import read_script
 from preflight.targets.words.word import read_word
 from preflight.values.byte_sizes import format_size, parse_size
 from preflight.values.code_name import parse_pick, parse_spec, write_pick
@@ -384,3 +385,21 @@ def test_a_match_at_the_top_of_a_file_binds_its_names(place: Path) -> None:
     (place / "mod.py").write_text("match [print, 1]:\n    case [make, *rest]: ...\n")
 
     assert kinds("mod:make", place) == kinds("mod:rest", place) == ["Built"]
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("tools/dat.py", "tools/data.py"),
+        ("./tools/dat.py", "./tools/data.py"),
+        ("tool/data.py", "tools/data.py"),
+        ("runn.py", "run.py"),
+    ],
+)
+def test_a_script_that_is_spelled_nearly_so_is_proposed_with_its_folder(
+    tmp_path: Path, typed: str, meant: str
+) -> None:
+    put(tmp_path, "tools/data.py", "run.py")
+
+    with pytest.raises(UnknownWordError, match=f"did you mean {meant}\\?"):
+        read_script((typed,), str(tmp_path))

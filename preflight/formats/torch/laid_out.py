@@ -92,6 +92,9 @@ def beyond(
     elements: int, offset: Value = None, sizes: Value = None, strides: Value = None
 ) -> str | None:
     """Say so where a tensor takes more elements than its storage has."""
+    for what, given in (("sizes", sizes), ("strides", strides)):
+        if isinstance(given, (int, str, Name)):
+            return f"is given no list of {what}"
     if not (isinstance(offset, int) and _are_numbers(sizes) and _are_numbers(strides)):
         return None
     if len(sizes) != len(strides) or min((offset, *sizes, *strides)) < 0:

@@ -78,6 +78,12 @@ def _instance(machine: Machine, argument: bytes) -> None:
     machine.stack.append(None)
 
 
+def _push_registered(machine: Machine, _: bytes) -> None:
+    """Name what only a process knows that has registered this number; torch.save never does."""
+    machine.note("copyreg", "add_extension")
+    machine.stack.append(None)
+
+
 def _mark(machine: Machine, _: bytes) -> None:
     machine.marks.append(len(machine.stack))
 
@@ -242,6 +248,7 @@ _EFFECTS: dict[str, Effect] = {
     "i": _instance,
     "p": _put_line,
     "t": _tuple,
+    **dict.fromkeys("\x82\x83\x84", _push_registered),
     **dict.fromkeys("KM", _push_int),
     **dict.fromkeys("J\x8a", _push_signed),
     **dict.fromkeys("X\x8c\x8d", _push_text),

@@ -6,7 +6,7 @@ import os
 import shlex
 from collections.abc import Sequence
 
-from preflight.targets.near_paths import near_path
+from preflight.targets.near_paths import near_path, nearest_path
 from preflight.targets.one_file import UnknownWordError
 from preflight.targets.targets import Script
 from preflight.targets.words.code_words import is_installed
@@ -45,9 +45,8 @@ def read_script(words: Sequence[str], folder: str, python: str | None = None) ->
         raise UnknownWordError("-- names no script; was a variable not set?")
     path = os.path.join(folder, first)
     if not os.path.isfile(path):
-        near = near_path(path)
-        hint = f"; did you mean {near}?" if near else ""
-        raise UnknownWordError(f"{first}: there is no such script in {folder}{hint}")
+        near = nearest_path(first, folder)
+        raise UnknownWordError(f"{first}: there is no such script in {folder}{near}")
     if not (first.endswith((".py", ".pyw")) or _says_python(path)):
         raise UnknownWordError(f"{first} is no Python script: its name does not end in .py")
     return Script(path=first, args=tuple(rest), folder=folder)

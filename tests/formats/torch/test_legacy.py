@@ -110,6 +110,8 @@ def test_what_people_save_is_left_alone(protocol: int) -> None:
         pytest.param(b"K\x04K\x01\x86", b"K\x05K\x01\x86", id="a longer step"),
         pytest.param(b"QK\x00K\x03", b"QK\x01K\x03", id="a later beginning"),
         pytest.param(b"K\x04K\x01\x86", b"K\x04\x85", id="a step too few"),
+        pytest.param(b"K\x03K\x04\x86", b"K\x03", id="a number for sizes"),
+        pytest.param(b"K\x04K\x01\x86", b"K\x04", id="a number for steps"),
         pytest.param(b"K\x04K\x01\x86", b"J\xff\xff\xff\xffK\x01\x86", id="a step back"),
         pytest.param(b"K\x0cN", b"K\x0dN", id="one element more"),
         pytest.param(b"torch\nFloatS", b"torch\nDoubleS", id="larger elements"),

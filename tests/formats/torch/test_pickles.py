@@ -208,6 +208,7 @@ NAMED = {
     "with what a console would obey": (b"\x80\x02ca\x1b[31m\nb\n.", ("a\\x1b[31m.b",)),
     "a state dict's": (b"\x80\x02ccollections\nOrderedDict\n0ctorch\nfloat32\n.", ()),
     "storages'": (b"\x80\x02ctorch.storage\nTypedStorage\n0ctorch\nBFloat16Storage\n.", ()),
+    "what a process has registered": (b"\x80\x02\x82\x01\x84\2\0\0\1.", ("copyreg.add_extension",)),
     "a type of a later torch": (
         b"\x80\x02ctorch\nfloat99_e9m9fn\n0ctorch\nload\n.",
         ("torch.load",),
