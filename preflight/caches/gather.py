@@ -124,9 +124,11 @@ class Caches(Gather):
 
     def then_questions(self) -> Iterator[Question]:
         """Ask about files that loaders list, where they lie in no folder that is looked at."""
+        if not (self._listed and self.run.wants(CacheFacts)):
+            return
         seen = {self.run.full(file) for one in self._caches.values() for file in one.listing.files}
         by_drive: dict[str, list[str]] = {}
-        for file in sorted(self._listed - seen) if self.run.wants(CacheFacts) else ():
+        for file in sorted(self._listed - seen):
             if os.path.isfile(file) and is_cached(file):
                 by_drive.setdefault(os.path.splitdrive(file)[0], []).append(file)
         for drive, files in by_drive.items():

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from preflight.host.facts import LaunchCommand
 from preflight.host.process_counts import positive, text_of
-from preflight.syntax.config_files import read_config
+from preflight.settings.config_values import read_config
 
 _SCRIPT = re.compile(
     r".+\.(?:sh|bash|sbatch|slurm|dockerfile)|(?:GNU)?Makefile|Dockerfile(?:\..+)?", re.IGNORECASE

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from preflight.host.facts import NumberSaid
-from preflight.syntax.config_files import read_config
+from preflight.settings.config_values import read_config
 from preflight.values.names import name_of
 
 _LARGEST = 1 << 18

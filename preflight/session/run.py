@@ -104,13 +104,14 @@ def run(
     sys.stderr.flush()
 
     def tell(news: Progress | Finding) -> None:
-        watch(hide.plain(news))
+        if watch is not nobody_watches:
+            watch(hide.plain(news))
 
     looking = Looks(job=job, checks=checks, watch=tell, select=select, hide=hide)
 
     def note(finding: Finding) -> None:
-        looking.found.append(hide.plain(finding))
-        tell(finding)
+        looking.found.append(hidden := hide.plain(finding))
+        watch(hidden)
 
     try:
         with contextlib.closing(looking.of(found.targets, found.apart)) as looks:

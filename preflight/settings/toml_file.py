@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias
 
+from preflight.settings.config_values import toml_reader
 from preflight.settings.options import AGE, FROM_1, OPTIONS, SIZE
 from preflight.values.names import name_of
 from preflight.values.small_files import OddFileError, read_small
@@ -26,15 +26,6 @@ class SettingsError(ValueError):
     def __init__(self, mistakes: Iterable[str]) -> None:
         self.mistakes = tuple(mistakes)
         super().__init__("\n".join(self.mistakes))
-
-
-def toml_reader() -> Any:
-    """Give what reads TOML in this version of Python."""
-    if sys.version_info >= (3, 11):
-        import tomllib
-    else:
-        import tomli as tomllib
-    return tomllib
 
 
 def has_table(project: str) -> bool:

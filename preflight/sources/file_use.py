@@ -19,10 +19,9 @@ from preflight.syntax.parsing import Parsed
 from preflight.syntax.running import FUNCTIONS, last_name, text_of
 
 # Whoever asks, or lists, or names a table, writes one of these.
-_ACTS = re.compile(
-    rb"exists\(|is_?file\(|listdir|scandir|iterdir|\bwalk\(|[ri]?glob\(|"
-    rb"\.(?:csv|tsv|jsonl?|txt|lst)[\"']"
-)
+_ACTS = (b"exists(", b"isfile(", b"is_file(", b"listdir", b"scandir", b"iterdir", b"glob(")
+_WALK = re.compile(rb"\bwalk\(")
+_NAMES_TABLE = re.compile(rb"\.(?:csv|tsv|jsonl?|txt|lst)[\"']")
 _IMAGES = re.compile(
     rb"Image\.open|imread|read_image|decode_image|decode_jpeg|"
     rb"\.(?:jpe?g|png|webp|gif|bmp|tiff?)[\"']",
@@ -43,9 +42,15 @@ _LONGEST = 200
 
 def may_use_files(content: bytes) -> bool:
     """Say whether a source may do any of this with images, without parsing it."""
-    if _ACTS.search(content) is not None and _IMAGES.search(content) is not None:
+    if _acts(content) and _IMAGES.search(content) is not None:
         return True
     return _FOLDERS.search(content) is not None
+
+
+def _acts(content: bytes) -> bool:
+    walks = b"walk(" in content and _WALK.search(content) is not None
+    acts = walks or any(word in content for word in _ACTS)
+    return acts or _NAMES_TABLE.search(content) is not None
 
 
 def files_used_in(parsed: Parsed, file: str) -> tuple[UsesFiles, ...]:

@@ -102,7 +102,7 @@ def look_into(path: str, name: str, place: int = 0, *, loops: bool = True) -> So
 
 
 def _is_script(content: bytes, name: str) -> bool | None:
-    if is_test(name) or _MAIN.search(content):
+    if is_test(name) or (b"__main__" in content and _MAIN.search(content)):
         return not is_test(name)
     return None if trains(name) and _ACTS.search(content) else False
 

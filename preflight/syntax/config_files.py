@@ -1,14 +1,13 @@
-"""Reads what config files that a script names give to flags: YAML, JSON and TOML, and no code."""
+"""Says what config files that a script names give to flags; no code is run for it."""
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from preflight.settings.toml_file import toml_reader
+from preflight.settings.config_values import read_config
 from preflight.syntax.merged_configs import merged_in
 from preflight.values.names import name_of
 
@@ -17,8 +16,6 @@ _NAMED = re.compile(rb"""["']([\w./\\-]{1,200}\.(?:ya?ml|json|toml))["']""", re.
 # As Hydra has them: `@hydra.main(config_path="conf", config_name="train")`.
 _HYDRA = re.compile(rb"""\bconfig_(path|name)\s*=\s*["']([\w./\\-]{1,200})["']""")
 
-# A file of settings is small; aliases of YAML may make very much of little.
-_LARGEST = 1 << 20
 _MOST_FILES = 8
 _MOST_VALUES = 5_000
 
@@ -59,34 +56,9 @@ def given_by_configs(
             yield name_of(path, root), said[name]
 
 
-def read_config(path: str) -> Any:
-    """Read a file of settings; None of one that cannot be read."""
-    try:
-        if os.path.getsize(path) > _LARGEST:
-            return None
-        with open(path, encoding="utf-8") as file:
-            text = file.read()
-        kind = os.path.splitext(path)[1].lower()
-        read = {".json": json.loads, ".toml": toml_reader().loads}.get(kind, _of_yaml)
-        return read(text)
-    except (OSError, ValueError, RecursionError):
-        return None
-
-
 def _whole(said: Any) -> Any:
     """Give what a file says, unless it does not say all by itself."""
     return None if isinstance(said, dict) and _FROM_OTHERS & said.keys() else said
-
-
-def _of_yaml(text: str) -> Any:
-    try:
-        import yaml  # type: ignore[import-untyped]  # of webdataset
-    except ImportError:
-        return None
-    try:
-        return yaml.safe_load(text)
-    except yaml.YAMLError:
-        return None
 
 
 def _scalars(said: Any) -> Iterator[tuple[str, str]]:
