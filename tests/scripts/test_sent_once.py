@@ -23,7 +23,7 @@ OTHER = Frame(file="train.py", line=19, function="evaluate", text="for batch in 
 class Whole:
     """Collates by a method, which is another object each time that it is asked for."""
 
-    def collate(self, batch: Any) -> Any:
+    def collate(self, batch: Any) -> Any:  # noqa: D102
         return default_collate(batch)
 
 
@@ -61,7 +61,7 @@ def test_what_differs_at_the_same_line_is_asked_for() -> None:
 def test_what_is_gone_is_not_taken_for_what_stands_in_its_place() -> None:
     travelled = Travelled()
 
-    assert all([travelled.is_new({"dataset": numbers()}, FIRST) for _ in range(20)])
+    assert all(travelled.is_new({"dataset": numbers()}, FIRST) for _ in range(20))
 
 
 @pytest.mark.slow
