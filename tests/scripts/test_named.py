@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from preflight.scripts.gather import _other_arguments
 from preflight.scripts.read import _name
 
 
@@ -21,3 +22,23 @@ def test_a_script_is_named_by_words_that_can_be_typed_again(
     wire: dict[str, object], typed: str
 ) -> None:
     assert _name({"name": None, **wire}) == typed
+
+
+@pytest.mark.parametrize(
+    ("typed", "refused", "said"),
+    [
+        ("train.py runs --device cpu", "--device cpu", "--device cpu train.py runs"),
+        ("-m a.b --lr 1 --batches=4", "--batches=4", "--batches=4 -m a.b --lr 1"),
+        ("train.py --device cpu --lrr 1", "--device cpu --lrr 1", ""),
+        ("train.py --lrr 1", "--lrr 1", ""),
+        ("train.py extra", "extra", ""),
+    ],
+)
+def test_options_of_ours_that_a_script_refuses_are_to_stand_before_it(
+    typed: str, refused: str, said: str
+) -> None:
+    other = f"Give it the arguments with which the job starts it:  preflight run {typed} …"
+    ours = f"Write options of preflight before the script:  preflight run {said}" if said else other
+
+    assert _other_arguments(typed, f"unrecognized arguments: {refused}") == ours
+    assert _other_arguments(typed, f"the following arguments are required: {refused}") == other
