@@ -84,6 +84,12 @@ def reads_of(thing: object, known: Known) -> tuple[Reads, ...]:
     return () if found is None else (found,)
 
 
+def sent_by(loader: object, known: Known) -> Mapping[str, Any]:
+    """Give what each worker of a loader is sent; empty where it has none."""
+    parts = parts_of(configured(real_loader(loader), known.num_workers, known.start_method))
+    return _sent(parts) if parts.get("num_workers") else {}
+
+
 def walk_loader(
     loader: object,
     known: Known,

@@ -112,7 +112,7 @@ def unread_files(coverage: Sequence[Covered]) -> str:
     for one in coverage:
         counts.update(one.unread)
     ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    said = [f"{number:,} {suffix or 'without a suffix'}" for suffix, number in ranked[:_SUFFIXES]]
+    said = [f"{number:,} {suffix or 'suffixless'}" for suffix, number in ranked[:_SUFFIXES]]
     more = sum(number for _, number in ranked[_SUFFIXES:])
     said += [f"{more:,} other"] if more else []
     return joined(said)

@@ -21,7 +21,6 @@ _ROUNDED = 2.0**-7
 # So many times what training has moved them, weights are not those of a checkpoint.
 _FAR = 5.0
 
-
 # What people call a class that averages weights.
 _AVERAGED = re.compile(r"[Aa]verag|EMA|Ema|SWA|Swa")
 
@@ -66,6 +65,8 @@ def differences(first: Sequence[Moment], again: Sequence[Moment]) -> list[Differ
     if not any(one.what == "rate" for one in found):
         found += _of_schedules((begun[0], resumed), saved[-1], first, again)
     found += _of_counts(first, again)
+    if _goes_on_within(first, again):
+        found = [one for one in found if one.is_fault or one.what not in ("rate", "step")]
     if not any(one.is_fault for one in found):
         found += _of_data(begun[0], later, resumed, in_epoch=saved[-1].in_epoch)
     return found
@@ -102,8 +103,7 @@ def _of_rates(start: Owner, saved: Owner, later: Owner | None, now: Owner) -> It
     if any(_same(now.rates, one) for one in known) or len(now.rates) != len(expected):
         return
     began = _same(now.rates, start.rates)
-    place = _first_unlike(now.rates, expected)
-    here, there = _in_digits(now.rates[place], expected[place])
+    here, there = _first_unlike(now.rates, expected)
     text = f"goes on with a learning rate of {here}, not {there}"
     yield Difference(
         what="rate",
@@ -203,19 +203,15 @@ def _of_schedules(
         is_as_at_first = now.steps == saved.steps and _same(rates, at_save.rates)
         is_as_at_first &= not _same(begun.rates, at_save.rates)
         if counts_less or (not at_save.scheduled and is_as_at_first):
-            place = _first_unlike(rates, expected)
-            here, there = _in_digits(rates[place], expected[place])
+            here, there = _first_unlike(rates, expected)
             text = f"has a learning rate of {here} at its next save, "
             text += f"not {there}: its schedule begins anew"
             yield Difference(what="rate", text=text, at=owner.at)
 
 
-def _first_unlike(one: Sequence[float], two: Sequence[float]) -> int:
-    return next(at for at, (a, b) in enumerate(zip(one, two, strict=True)) if not _close(a, b))
-
-
-def _in_digits(one: float, two: float) -> tuple[str, str]:
-    """Write two rates in as many digits as tell them apart."""
+def _first_unlike(mine: Sequence[float], theirs: Sequence[float]) -> tuple[str, str]:
+    """Write the first two rates that are unlike, in as many digits as tell them apart."""
+    one, two = next(each for each in zip(mine, theirs, strict=True) if not _close(*each))
     texts = ((f"{one:.{digits}g}", f"{two:.{digits}g}") for digits in (3, 5, 8))
     return next((each for each in texts if each[0] != each[1]), (repr(one), repr(two)))
 
@@ -265,6 +261,17 @@ def _of_counts(first: Sequence[Moment], again: Sequence[Moment]) -> Iterator[Dif
         steps = [one for one in counted if one != "epoch" and taken is not None]
         is_anew = taken is not None and (taken.steps > 1 or saved[-1].steps == 1)
         yield _stands_at((steps or counted)[0], before, after, is_fault=bool(steps) and is_anew)
+
+
+def _goes_on_within(first: Sequence[Moment], again: Sequence[Moment]) -> bool:
+    """Whether it goes on in the epoch of its checkpoint, which the first run was made to leave."""
+    saved = chosen(first)
+    before = _counts(saved)
+    now = _counts(one for one in again if one.what == SAVE and one.steps)
+    further = _counts(one for one in first if one.what == SAVE and one.steps > saved[-1].steps)
+    stays = any(now.get(one) == number < further.get(one, number) for one, number in before.items())
+    goes_on = any(now.get(one, number) > number for one, number in before.items())
+    return saved[-1].in_epoch and stays and goes_on
 
 
 def _counts(saves: Iterable[Moment]) -> dict[str, int]:

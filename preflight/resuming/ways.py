@@ -31,6 +31,9 @@ _OTHER = re.compile(
     re.IGNORECASE,
 )
 
+# Words of a switch that takes one, in lower case: what turns it off, and on.
+_SWITCHES = (("0", "1"), ("false", "true"), ("no", "yes"), ("off", "on"))
+
 # As scripts name an option that read `sys.argv` by hand.
 _QUOTED = re.compile(r"""["'](--?[a-zA-Z][\w-]*)=?["']""")
 
@@ -73,15 +76,30 @@ def _leaves(config: Mapping[str, Any], within: str = "") -> Iterator[tuple[str, 
 def way_of(actions: Iterable[argparse.Action], given: Sequence[str]) -> ResumeWay | None:
     """Choose the option; one that takes a path before one that is a switch."""
     found = [one for one in actions if _resumes(one)]
-    found.sort(key=lambda one: (one.nargs == 0, not _SURE.search(one.option_strings[0])))
+    found.sort(key=lambda one: (_is_switch(one), not _SURE.search(one.option_strings[0])))
     if not found:
         return None
     one = found[0]
-    name = _name(one)
+    name, on = _name(one), _on(one)
     words = {each.split("=")[0] for each in given}
     return ResumeWay(
-        option=name, takes_path=one.nargs != 0, is_given=not words.isdisjoint(one.option_strings)
+        option=name if on is None else f"{name}={on}",
+        takes_path=not _is_switch(one),
+        is_given=not words.isdisjoint(one.option_strings),
     )
+
+
+def _on(one: argparse.Action) -> str | None:
+    """Give the word that turns on a switch that takes one, `--resume 1`; None for all else."""
+    if one.choices is not None:
+        said = {str(each).lower(): str(each) for each in one.choices}
+        return next((said[on] for off, on in _SWITCHES if said.keys() == {off, on}), None)
+    takes_word = one.nargs in (None, "?") and one.type not in (None, str)
+    return "true" if takes_word and (one.type is bool or isinstance(one.default, bool)) else None
+
+
+def _is_switch(one: argparse.Action) -> bool:
+    return one.nargs == 0 or _on(one) is not None
 
 
 def option(name: str, *, is_switch: bool = False) -> argparse.Action:
@@ -109,7 +127,9 @@ def _name(one: argparse.Action) -> str:
 
 
 def _resumes(one: argparse.Action) -> bool:
-    if not one.option_strings or one.choices is not None or one.type in (int, float):
+    if not one.option_strings:
+        return False
+    if _on(one) is None and (one.choices is not None or one.type in (int, float)):
         return False
     name = _name(one)
     if _OTHER.search(name):

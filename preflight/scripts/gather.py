@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shlex
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -23,6 +24,7 @@ from preflight.scripts.common_layer import common_layer
 from preflight.scripts.facts import Ended, Rehearsal
 from preflight.scripts.surroundings.standard_input import path_of_ours
 from preflight.settings.job import Job
+from preflight.settings.options import OPTIONS
 from preflight.targets.targets import Script
 from preflight.users_code.facts import ASKED_FOR, Lack
 from preflight.values.code_name import module_command
@@ -110,6 +112,19 @@ def _why_not_judged(facts: object, job: Job) -> tuple[str, str | None] | None:
     return _why_not_rehearsed(facts, job) if isinstance(facts, Rehearsal) else None
 
 
+def _other_arguments(name: str, refused: str) -> str:
+    """Say with what to start a script instead: options of ours that it refused go before it."""
+    before, _, rest = refused.partition("unrecognized arguments: ")
+    taken, words = rest.split(), shlex.split(name)
+    options = {one.partition("=")[0] for one in taken if one.startswith("-")}
+    place = next((at for at in range(len(words)) if words[at : at + len(taken)] == taken), 0)
+    are_ours = bool(options) and options <= {f"--{one.name}" for one in OPTIONS}
+    if are_ours and place and not before:
+        typed = shlex.join([*taken, *words[:place], *words[place + len(taken) :]])
+        return f"Write options of preflight before the script:  preflight run {typed}"
+    return f"Give it the arguments with which the job starts it:  preflight run {name} …"
+
+
 def _why_not_rehearsed(facts: Rehearsal, job: Job) -> tuple[str, str | None] | None:
     ended = facts.ended
     if ended.how == "late":
@@ -131,7 +146,7 @@ def _why_not_rehearsed(facts: Rehearsal, job: Job) -> tuple[str, str | None] | N
     place = f" at {inner.file}:{inner.line}" if inner is not None else ""
     name = shown(raised.lacks.name)
     if raised.lacks.kind == "arguments":
-        fix = f"Give it the arguments with which the job starts it:  preflight run {facts.name} …"
+        fix = _other_arguments(facts.name, raised.lacks.name)
         return f"it does not take this command line: {name}{place}", fix
     if raised.lacks.kind == "apart":
         reason = "a program that it starts may not find what was written apart from the job"

@@ -196,7 +196,8 @@ def look(asked: Asked) -> list[Facts]:
 
 
 def _name(wire: Mapping[str, Any]) -> str:
-    return wire["name"] or shlex.join([wire["path"] or f"-m {wire['module']}", *wire["args"]])
+    started = [wire["path"]] if wire["path"] else ["-m", wire["module"]]
+    return wire["name"] or shlex.join([*started, *wire["args"]])
 
 
 def follow(running: ScriptProcess, heard: Heard, asked: Asked) -> Ended:

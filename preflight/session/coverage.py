@@ -160,6 +160,8 @@ def _with_hints(every: Iterable[Covered], found: Discovered, folder: str) -> Ite
         offered["data"] = (command_for(f"data={zipped}"), None)
     typed = {command_for(word) for word, _ in found.pairs}
     typed |= {f"preflight run {word}" for word, _ in found.pairs}  # `-m package.train`
+    if "script" in offered and "script" not in dark:
+        typed.add(offered["script"][0].removesuffix(" …"))  # another than that which was run
     offered = {part: one for part, one in offered.items() if not _is_typed(one[0], typed)}
     for one in every:
         command, at = offered.get(one.part, (None, None)) if one.part in dark else (None, None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import traceback
 from collections.abc import Iterable
@@ -17,6 +18,10 @@ _STANDARD = os.path.join(os.path.dirname(os.__file__), "")
 
 # Characters of an exception's text that are kept.
 _LONGEST = 2_000
+
+# How libraries colour a terminal, and break lines; a page has its own.
+_COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+_BREAKS = re.compile(r"\s*[\r\n]\s*")
 
 NO_TEXT = "(its text cannot be had)"
 
@@ -65,7 +70,7 @@ def _said_by(error: BaseException) -> str:
     kind = type(error)
     home = "" if kind.__module__ in {"builtins", "__main__"} else f"{kind.__module__}."
     text = text_of(error.msg if isinstance(error, SyntaxError) else error, NO_TEXT)
-    text = hidden_of(text, error)
+    text = _BREAKS.sub(" ", _COLOURS.sub("", hidden_of(text, error)))
     text = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
     return f"{home}{kind.__qualname__}" + (f": {text}" if text else "")
 

@@ -511,6 +511,6 @@ def test_files_without_a_suffix_are_counted_in_words() -> None:
     counts = {".gz": 313, "": 161, ".pem": 44, ".x": 2, ".y": 1}
     covered = Covered(part="data", state="unread", unread=counts)
 
-    said = unread_files([covered])
+    said = unread_files([covered])  # " files that no reader reads" stands behind it
 
-    assert said == "313 .gz, 161 without a suffix, 44 .pem and 3 other"
+    assert said == "313 .gz, 161 suffixless, 44 .pem and 3 other"

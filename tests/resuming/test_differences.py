@@ -361,3 +361,30 @@ def test_saves_without_a_step_between_them_are_those_of_one_moment_until_one_is_
     assert chosen((weights, last, *again)) == [weights, last]
     assert chosen((last, named)) == [last]
     assert chosen((last, weights)) == [last, weights]
+
+
+def within(rate: float, **counts: int) -> tuple[Moment, Moment]:
+    return (
+        step(0, replace(TRAINED, rates=(rate,)), 3),
+        save(2, replace(TRAINED, rates=(rate,)), counts=counts),
+    )
+
+
+@pytest.mark.parametrize("in_epoch", [True, False])
+def test_a_run_that_goes_on_in_the_epoch_of_its_checkpoint_is_left_alone(in_epoch: bool) -> None:  # noqa: FBT001
+    """Its rate is counted from epoch and step, and the first run was made to leave its epoch."""
+    first = (
+        FIRST[0],
+        save(2, TRAINED, counts={"epoch": 0, "step": 2}, in_epoch=in_epoch),
+        step(2, replace(TRAINED, rates=(0.02,)), 2),
+        save(4, replace(TRAINED, rates=(0.01,)), counts={"epoch": 1, "step": 2}),
+    )
+
+    def told(*again: Moment) -> list[tuple[str, bool]]:
+        return [(one.what, one.is_fault) for one in differences(first, again)]
+
+    on = told(*within(0.048, epoch=0, step=4))
+    assert on == ([] if in_epoch else [("rate", False), ("step", False)])
+    assert ("rate", True) in told(*within(0.1, epoch=0, step=4))
+    assert ("step", False) in told(*within(0.05, epoch=0, step=2))
+    assert told(*within(0.02, epoch=1, step=2)) == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from typing import Any
 
 import pytest
@@ -50,6 +51,41 @@ def test_a_switch_is_taken_where_no_option_takes_a_path() -> None:
     way = found(switch, {"name": "--resume_from"})
     assert way is not None
     assert way.option == "--resume_from"
+
+
+def as_bool(word: str) -> bool:
+    if word.lower() not in ("true", "false"):
+        raise argparse.ArgumentTypeError(word)
+    return word.lower() == "true"
+
+
+@pytest.mark.parametrize(
+    ("how", "word"),
+    [
+        ({"type": int, "choices": [0, 1], "default": 0}, "1"),
+        ({"choices": ["False", "True"], "default": "False"}, "True"),
+        ({"choices": ["yes", "no"]}, "yes"),
+        ({"type": as_bool, "default": False}, "true"),
+        ({"type": as_bool, "choices": [True, False]}, "True"),
+        ({"type": as_bool, "default": False, "nargs": "?", "const": True}, "true"),
+        ({"type": bool}, "true"),
+    ],
+)
+def test_a_switch_that_takes_a_word_is_given_the_one_that_turns_it_on(
+    how: dict[str, object], word: str
+) -> None:
+    way = found({"name": "--resume", **how})
+
+    assert way == ResumeWay(option=f"--resume={word}", takes_path=False)
+    assert words_for([saved("a/last.pt")], way, None) == [f"--resume={word}"]
+
+
+@pytest.mark.parametrize(
+    "how", [{"type": str, "default": False}, {"default": False}, {"type": os.path.abspath}]
+)
+def test_an_option_for_a_path_that_is_off_by_default_takes_one(how: dict[str, object]) -> None:
+    """Many write `default=False` where they mean that there is none."""
+    assert found({"name": "--resume", **how}) == ResumeWay(option="--resume", takes_path=True)
 
 
 @pytest.mark.parametrize(

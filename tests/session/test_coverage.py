@@ -515,6 +515,16 @@ def test_what_needs_arguments_is_offered_by_the_script_that_has_them(tmp_path: P
     assert part(again, "model").hint is None
 
 
+def test_no_other_script_is_offered_for_what_the_script_that_was_run_makes(tmp_path: Path) -> None:
+    put(tmp_path, "train.py", content=NEEDY % b", default=2")
+    put(tmp_path, "train_late.py", content=NEEDY % b", default=2")
+
+    report = run(tmp_path, "train_late.py")
+
+    assert part(report, "model").state == "not-named"
+    assert {one.part: one.hint for one in report.coverage if one.hint} == {}
+
+
 def test_a_script_that_does_not_speak_of_it_is_no_way_to_have_it_made(tmp_path: Path) -> None:
     put(tmp_path, "run.py", content=b"if __name__ == '__main__':\n    print(1)\n")
     put(tmp_path, "batches.py", content=BATCHES)

@@ -68,3 +68,11 @@ def test_a_secret_of_any_of_their_frames_is_taken_out_of_both() -> None:
     said = said_by(caught.value)
     assert said.startswith("RuntimeError: no connection (from OSError: the server refuses ")
     assert "8fK2" not in said
+
+
+def test_a_text_that_is_meant_for_a_terminal_is_told_in_one_line_and_without_colours() -> None:
+    error = RuntimeError(
+        "Error(s) in loading: \n\tsize \x1b[1mmismatch\x1b[0m for a.\r\n\n  Twice  so."
+    )
+
+    assert said_by(error) == "RuntimeError: Error(s) in loading: size mismatch for a. Twice  so."

@@ -27,6 +27,7 @@ from preflight.values.own_files import passes_on, theirs
 if TYPE_CHECKING:
     from preflight.pipelines.facts import Reads
     from preflight.scripts.met.flows import Counting
+    from preflight.scripts.met.loader_look import Travelled
 
 _next, _last = theirs(next), theirs(last_of)
 
@@ -204,6 +205,7 @@ class _Seen:
         self._watch = watch
         self._seen: weakref.WeakSet[Any] = weakref.WeakSet()
         self._reads: list[Reads] = []
+        self._travelled: Travelled | None = None
 
     def look_once(self, loader: Any, at: Frame | None) -> tuple[str, Counting | None]:
         """Give the facts of a loader that is met for the first time, and have its pipeline count.
@@ -223,9 +225,10 @@ class _Seen:
         from preflight.loaders.facts import Sent
         from preflight.pipelines.facts import Reads
         from preflight.scripts.met.flows import counting
-        from preflight.scripts.met.loader_look import look, name_of_loader
+        from preflight.scripts.met.loader_look import Travelled, look, name_of_loader
 
-        found = look(loader, at, self._watch)
+        self._travelled = self._travelled or Travelled()
+        found = look(loader, at, self._watch, self._travelled)
         told = [one for one in found if one not in self._reads]  # it may be made in each epoch
         self._reads += [one for one in told if isinstance(one, Reads)]
         self._watch.gave(*told)

@@ -1,0 +1,44 @@
+"""How a script is started is told as it is typed."""
+
+from __future__ import annotations
+
+import pytest
+
+from preflight.scripts.gather import _other_arguments
+from preflight.scripts.read import _name
+
+
+@pytest.mark.parametrize(
+    ("wire", "typed"),
+    [
+        (
+            {"module": "src.train", "path": None, "args": ["trainer=cpu"]},
+            "-m src.train trainer=cpu",
+        ),
+        ({"module": None, "path": "a b.py", "args": ["--lr", "1"]}, "'a b.py' --lr 1"),
+    ],
+)
+def test_a_script_is_named_by_words_that_can_be_typed_again(
+    wire: dict[str, object], typed: str
+) -> None:
+    assert _name({"name": None, **wire}) == typed
+
+
+@pytest.mark.parametrize(
+    ("typed", "refused", "said"),
+    [
+        ("train.py runs --device cpu", "--device cpu", "--device cpu train.py runs"),
+        ("-m a.b --lr 1 --batches=4", "--batches=4", "--batches=4 -m a.b --lr 1"),
+        ("train.py --device cpu --lrr 1", "--device cpu --lrr 1", ""),
+        ("train.py --lrr 1", "--lrr 1", ""),
+        ("train.py extra", "extra", ""),
+    ],
+)
+def test_options_of_ours_that_a_script_refuses_are_to_stand_before_it(
+    typed: str, refused: str, said: str
+) -> None:
+    other = f"Give it the arguments with which the job starts it:  preflight run {typed} …"
+    ours = f"Write options of preflight before the script:  preflight run {said}" if said else other
+
+    assert _other_arguments(typed, f"unrecognized arguments: {refused}") == ours
+    assert _other_arguments(typed, f"the following arguments are required: {refused}") == other
