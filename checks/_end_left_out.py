@@ -103,6 +103,8 @@ def _lost(
     evidence: Mapping[str, str | int | float],
     lost: LostBatches,
 ) -> Finding:
+    if lost.error:
+        return _swallowed(found, facts, place, evidence, lost)
     which = "the last" if lost.first == lost.taken else f"number {lost.first}"
     which = which if lost.number == 1 else f"of which {which} is the first"
     return found(
@@ -113,6 +115,30 @@ def _lost(
         why="What stands around the DataLoader takes them, and does not hand them on: so it is in "
         "each epoch.",
         fix="Hand on what is held when the DataLoader ends, and what was taken to look at it.",
+        evidence={**evidence, "batches": lost.taken, "lost": lost.number},
+        about=f"{facts.name} lost",
+    )
+
+
+def _swallowed(
+    found: Callable[..., Finding],
+    facts: WholePass,
+    place: Location,
+    evidence: Mapping[str, str | int | float],
+    lost: LostBatches,
+) -> Finding:
+    error = shown(lost.error.strip().partition("\n")[0])
+    every = counted(lost.taken, "batch", "batches")
+    return found(
+        f"gives no more than {lost.taken - lost.number:,} of {every} of its DataLoader, which "
+        f"raises {error}",
+        at=lost.at.at(facts.name) if lost.at.file else place,
+        severity=Severity.WARNING,
+        why="What stands around the DataLoader catches it, and tells nobody: so each epoch lacks "
+        "these batches, and training goes on as if it had had all.",
+        fix="Mend this line, or what it is given; have what catches it raise it in the loop."
+        if lost.at.file
+        else "Have what catches it raise it in the loop.",
         evidence={**evidence, "batches": lost.taken, "lost": lost.number},
         about=f"{facts.name} lost",
     )

@@ -152,10 +152,15 @@ def _broken(facts: WholePass, last: Epoch) -> Finding:
         also=tuple(one.place() for one in frames[:-1]),
         why=f"Training {'stands' if last.ended == 'stuck' else 'stops'} there"
         + (", when its first epoch was trained." if which else "."),
-        fix="Mend this line, or what it is given." if frames else "Mend what it waits for there.",
+        fix="Mend this line, or what it is given." if frames else _unplaced(last.ended),
         evidence=_evidence(facts),
         about=facts.name,
     )
+
+
+def _unplaced(ended: str) -> str:
+    """Say what to do where no line of the job's own is told."""
+    return "Mend what it waits for there." if ended == "stuck" else "Mend what it is given there."
 
 
 def _nothing(facts: WholePass) -> Finding:
@@ -203,9 +208,10 @@ def _uneven(facts: WholePass) -> Finding:
         "in its second",
         at=facts.defined.at(facts.name),
         severity=Severity.WARNING,
-        why="What an epoch leaves behind changes the next one; ranks whose epochs differ wait for "
-        "each other for ever.",
-        fix="Have __iter__ begin with what __init__ was given, and change nothing of it.",
+        why="What an epoch leaves behind, or out by chance, changes its length; ranks whose epochs "
+        "differ wait for each other for ever.",
+        fix="Have __iter__ begin with what __init__ was given, change nothing of it, and give all: "
+        "also what is over at the end, or in other streams where one of them ends first.",
         evidence=_evidence(facts),
         about=f"{facts.name} epochs",
     )

@@ -42,15 +42,16 @@ def our_failure(said: Printed, text: str) -> ElsewhereError | None:
     return ElsewhereError(f"a bug of preflight: {said.error} ({at}, in a worker)", text)
 
 
-def in_worker(error: BaseException) -> tuple[str, tuple[traceback.FrameSummary, ...]]:
+def in_worker(error: BaseException) -> Printed | None:
     """Give what a worker raised, and where: torch raises it again with its traceback as text.
 
-    A worker of a loader, or a process of `torch.multiprocessing.spawn`.
+    A worker of a loader, a thread of `torchdata.nodes` or one that pins memory, or a process of
+    `torch.multiprocessing.spawn`.
     """
     text = text_of(error)
     is_worker = f"Original {_BEGIN}" in text or text.lstrip().startswith("-- Process ")
     found = printed(text) if is_worker else []
-    return (found[-1].error, found[-1].calls) if found else ("", ())
+    return found[-1] if found else None
 
 
 def printed(text: str) -> list[Printed]:

@@ -108,9 +108,10 @@ def _cause(its: NamedObject, error: BaseException, said: Sequence[str]) -> dict[
         found = replace(found, lacks=None)  # the first rank has found all of its own
     if found.lacks is not None or _is_full(error.error) or _LOST_WORKER.match(str(error.error)):
         return {"lost": True}
-    of_worker, calls = in_worker(error.error)
-    if of_worker:
-        found = replace(found, error=of_worker, frames=user_frames(calls, its.options["root"]))
+    inner = in_worker(error.error)
+    if inner is not None:
+        frames = user_frames(inner.calls, its.options["root"])
+        found = replace(found, error=inner.error, frames=frames)
     # Where a library finds too little for this rank, it is dataset-small that tells.
     return {"raised": to_wire(found)} if found.step != "epoch" or found.frames else {}
 
@@ -123,5 +124,6 @@ def _unmade(rank: int, error: BaseException) -> str:
     if isinstance(error, (CannotLookError, MistypedError)):
         return str(error)
     inner = error.error if isinstance(error, RaisedError) else error
-    said = in_worker(inner)[0] or said_by(inner)
+    worker = in_worker(inner)
+    said = said_by(inner) if worker is None else worker.error
     return f"rank {rank} could not make it, or go through it: {said}"

@@ -66,7 +66,10 @@ class LostBatches(NamedTuple):
     """The first of them, counted from 1."""
 
     at: Definition = Definition()
-    """Where the class of what stands around it is."""
+    """Where the class of what stands around it is, or the line that raised."""
+
+    error: str = ""
+    """What the DataLoader raised, and the loop does not get: it has no more of them."""
 
 
 class Dropped(NamedTuple):

@@ -5,9 +5,10 @@ Only what is written to shuffle: an order by length, or of an evaluation, is the
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import FunctionType
 from typing import Any
 
@@ -24,6 +25,9 @@ _FEWEST, _MOST = 8, 200_000
 
 _SECONDS = 2.0
 _DEEPEST = 3
+
+# How many epochs later an order is drawn: a prime, so that no turn of a few epochs hides it.
+_LATER = 7_919
 
 # Names in code that draws an order, or has what draws one begin anew.
 _SHUFFLES = frozenset(
@@ -48,20 +52,24 @@ def same_order(own: Mapping[str, Any], root: str) -> SameOrder | None:
     if not (told or shuffling) or any(map(is_told_not_to, chain.values())):
         return None
     until, is_batches = time.monotonic() + _SECONDS, first == "batch_sampler"
+
+    def draw() -> list[Any] | None:
+        return order_of(own[first], until, is_batches=is_batches)
+
     with kept_random_state():
-        orders = [order_of(own[first], until, is_batches=is_batches) for _ in range(2)]
+        orders = [draw() for _ in range(2)]
         if orders[0] is None or orders[0] != orders[1] or _is_in_turn(orders[0]):
             return None
         for way, one in told.items():
             one.set_epoch(getattr(one, "epoch", 0) + 1)
-            other = order_of(own[first], until, is_batches=is_batches)
+            other = draw()
             if other is None:
                 return None
             if other != orders[0]:
                 known = "sampler" if own.get("sampler") is one else way
                 return _said(one, len(orders[0]), root, known)
-    if not shuffling or any(map(_knows_epoch, chain.values())):
-        return None
+        if not shuffling or _heeds_epoch(chain.values(), orders[0], draw):
+            return None
     return _said(shuffling[0], len(orders[0]), root)
 
 
@@ -122,9 +130,29 @@ def tells_its_sampler(kind: type) -> bool:
     )
 
 
-def _knows_epoch(sampler: object) -> bool:
-    """Whether it may be told the epoch in a way that nobody knows."""
-    return any("epoch" in str(name) for name in own_attributes(sampler))
+def _heeds_epoch(
+    samplers: Iterable[object], order: list[Any], draw: Callable[[], list[Any] | None]
+) -> bool:
+    """Whether an epoch that is set by hand gives another order, or nobody can tell.
+
+    A sampler that counts its epochs and draws by one seed all the same has had two of them here.
+    """
+    for one in samplers:
+        kept = {name: value for name, value in own_attributes(one).items() if "epoch" in str(name)}
+        if any(type(value) is not int for value in kept.values()):
+            return True
+        try:
+            for name, value in kept.items():
+                setattr(one, name, value + _LATER)
+            if kept and draw() != order:
+                return True
+        except Exception:  # noqa: BLE001  a class of the user's, which may refuse that number
+            return True
+        finally:
+            for name, value in kept.items():
+                with contextlib.suppress(Exception):
+                    setattr(one, name, value)
+    return False
 
 
 def _shuffles(kind: type, root: str) -> bool:

@@ -39,6 +39,8 @@ class TakenBatches:
         self._given: list[set[int]] = []
         self._ends = 0
         self._is_known = True
+        self.error: Exception | None = None
+        """What came in place of a batch."""
 
     @contextlib.contextmanager
     def noting(self) -> Iterator[None]:
@@ -56,6 +58,9 @@ class TakenBatches:
                 batch = following(iterator)
             except StopIteration:
                 self._ends += 1
+                raise
+            except Exception as error:
+                self.error = error
                 raise
             self._take(batch)
             return batch
@@ -87,6 +92,11 @@ class TakenBatches:
     def goes_round(self) -> bool:
         """Whether it takes from the DataLoader for the third time, as what has no end does."""
         return self._ends > 1
+
+    @property
+    def number(self) -> int | None:
+        """How many came; None: nobody knows."""
+        return len(self._taken) if self._is_known else None
 
     def lost(self, at: Definition) -> LostBatches | None:
         """Say which full batches came to the loader, and did not come out."""

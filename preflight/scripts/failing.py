@@ -59,11 +59,11 @@ def has_failed(error: BaseException, watch: Watch) -> bool:
 
 def _in_worker(error: BaseException) -> BaseException | None:
     """Give the failure of ours in a worker that torch has raised again here."""
-    from preflight.batches.tracebacks import Printed, in_worker, our_failure
+    from preflight.batches.tracebacks import in_worker, our_failure
     from preflight.users_code.frames import text_of
 
-    said, calls = in_worker(error)
-    return our_failure(Printed("", said, calls), text_of(error)) if calls else None
+    said = in_worker(error)
+    return None if said is None else our_failure(said, text_of(error))
 
 
 def tell_failure(error: BaseException, watch: Watch) -> None:
@@ -168,10 +168,10 @@ def raised(error: BaseException, watch: Watch, *, thread: str = "") -> Raised:
     file = error.filename if isinstance(error, SyntaxError) else None
     if isinstance(error, SyntaxError) and file and watch.own.has(file):
         frames = (*frames, watch.own.frame(file, error.lineno or 1, "<module>"))
-    said, of_worker = in_worker(error)
+    inner = in_worker(error)
     return Raised(
-        error=hidden_of(said or said_by(error), error),
-        frames=(*hidden_lines(frames, error), *watch.own.frames(of_worker)),
+        error=hidden_of(said_by(error) if inner is None else inner.error, error),
+        frames=(*hidden_lines(frames, error), *watch.own.frames(inner.calls if inner else ())),
         while_at=watch.while_at,
         thread=thread,
         lacks=lacking(error, (watch.root, os.getcwd(), watch.folder))

@@ -128,6 +128,21 @@ def shuffled_alike_and_divided(id_: int, of_: int) -> Any:
     return map(tensor, order[id_::of_])
 
 
+def numbered_by_shard(seed: int, id_: int, of_: int) -> Any:
+    """Have samples numbered anew in each shard, of which a worker has some."""
+    shards = random.Random(seed).sample(range(4), 4)[id_::of_]
+    return ((tensor(10 * shard + number), number) for shard in shards for number in range(10))
+
+
+def numbered_by_other_shards(id_: int, of_: int) -> Any:
+    """Shuffle shards in each worker by itself, and then take every n-th."""
+    return numbered_by_shard(id_ + 1, id_, of_)
+
+
+def numbered_by_own_shards(id_: int, of_: int) -> Any:
+    return numbered_by_shard(1, id_, of_)
+
+
 def overlapping(id_: int, of_: int) -> Any:
     each = NUMBER // of_
     return map(tensor, range(id_ * each, min((id_ + 1) * each + 2, NUMBER)))
@@ -257,6 +272,7 @@ def uneven() -> dict[str, Any]:
     """Give those of which some samples come twice, or not at all."""
     return {
         "shuffled_and_divided": of(shuffled_and_divided),
+        "numbered_by_other_shards": of(numbered_by_other_shards),
         "overlapping": of(overlapping),
         "without_the_rest": of(without_the_rest, num_workers=4),
         "without_threes": of(divided(tensor), collate_fn=without_threes),
@@ -288,6 +304,7 @@ def even() -> dict[str, Any]:
         "dropped": of(divided(tensor, 43), drop_last=True),
         "each_twice": of(divided(lambda number: tensor(number // 2))),
         "shuffled_alike": of(shuffled_alike_and_divided),
+        "numbered_by_own_shards": of(numbered_by_own_shards),
         "resampled": of(resampled),
         "mixed": of(mixed),
         "all_in_an_epoch": cut(20),

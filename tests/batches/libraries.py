@@ -9,12 +9,20 @@ import warnings
 from typing import Any
 
 import torch
-from torch.utils.data import DataLoader, Dataset, IterableDataset, get_worker_info
+from torch.utils.data import (
+    DataLoader,
+    Dataset,
+    IterableDataset,
+    SequentialSampler,
+    default_collate,
+    get_worker_info,
+)
 
 warnings.simplefilter("ignore")  # what these libraries say of each other
 
 from accelerate import Accelerator, skip_first_batches  # noqa: E402
 from accelerate.utils import DataLoaderConfiguration  # noqa: E402
+from torchdata import nodes  # noqa: E402
 from torchdata.stateful_dataloader import StatefulDataLoader  # noqa: E402
 
 SAMPLES = 22
@@ -146,8 +154,16 @@ def few() -> dict[str, Any]:
     }
 
 
+def of_nodes(give: Any) -> Any:
+    """Have threads make samples, as torchdata does it without a DataLoader."""
+    drawn = nodes.SamplerWrapper(SequentialSampler(range(SAMPLES)))
+    made = nodes.ParallelMapper(drawn, give, num_workers=2, method="thread")
+    return nodes.Loader(nodes.Mapper(nodes.Batcher(made, 4), default_collate))
+
+
 def bad() -> dict[str, Any]:
     return {
+        "raises_late_in_nodes": of_nodes(Rows(damaged_late).__getitem__),
         "raises": prepared(of(Rows(damaged))),
         "raises_late": prepared(of(Rows(damaged_late))),
         "raises_by_state": stateful(Rows(damaged)),

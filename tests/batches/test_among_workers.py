@@ -47,6 +47,7 @@ UNEVEN: Mapping[str, tuple[str, str]] = {
     "shuffled_and_divided": ("warning", " more than once among its 2 workers, and leaves out "),
     "always_first": ("warning", "gives the same 8 samples in each epoch, of a stream that has"),
     "always_first_of_batches": ("warning", "gives the same 12 samples in each epoch, of a"),
+    "numbered_by_other_shards": ("warning", "gives 10 samples more than once among its 2 workers"),
     "overlapping": ("warning", "gives 2 samples more than once among its 2 workers, of 40 that"),
     "without_the_rest": ("note", "leaves out 3 of 43 samples, which none of its 4 workers gives"),
     "without_threes": ("warning", "leaves out 4 of 40 samples, which are in no part of the batch"),

@@ -31,6 +31,11 @@ BAD: Mapping[str, tuple[str, str, str]] = {
     "raises_late": ("loader-end", "error", "raises in a worker after 4 batches: ValueError: sampl"),
     "raises_by_state": ("loader-stuck", "error", "raises in a worker at its first batch: KeyError"),
     "raises_late_by_state": ("loader-end", "error", "raises in a worker after 5 batches: ValueErr"),
+    "raises_late_in_nodes": (
+        "loader-end",
+        "error",
+        "raises after 5 batches: ValueError: sample 2",
+    ),
     "raises_in_fabric": ("loader-stuck", "error", "raises in a worker at its first batch: KeyErr"),
     "raises_in_one": ("loader-end", "error", "raises in a worker after 5 batches: ValueError: sam"),
     "dispatched_texts": ("loader-stuck", "error", "raises at its first batch: TypeError: Can only"),

@@ -33,10 +33,11 @@ def test_what_a_worker_raised_is_read_off_the_error_that_torch_makes_of_it(depth
         except ValueError as error:
             made = error
 
-    said, calls = in_worker(made)
+    said = in_worker(made)
 
-    assert said == "ValueError: bad sample 5"
-    assert calls[-1].name == "failing"
+    assert said is not None
+    assert said.error == "ValueError: bad sample 5"
+    assert said.calls[-1].name == "failing"
 
 
 def test_what_a_spawned_process_raised_is_read_off_as_well() -> None:
@@ -49,11 +50,12 @@ def test_what_a_spawned_process_raised_is_read_off_as_well() -> None:
     # As torch words it.
     text = f"\n\n-- Process 1 terminated with the following error:\n{text}"
 
-    said, calls = in_worker(ProcessRaisedException(text, 1, 4711))
+    said = in_worker(ProcessRaisedException(text, 1, 4711))
 
-    assert said == "ValueError: bad sample 5"
-    assert calls[-1].name == "failing"
+    assert said is not None
+    assert said.error == "ValueError: bad sample 5"
+    assert said.calls[-1].name == "failing"
 
 
 def test_an_error_of_the_script_itself_is_left_as_it_is() -> None:
-    assert in_worker(ValueError("Caught nothing")) == ("", ())
+    assert in_worker(ValueError("Caught nothing")) is None

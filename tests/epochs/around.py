@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import queue
 import random
@@ -146,6 +147,61 @@ class OnDeviceLosing(OnDevice):
         if self.batch is None:
             raise StopIteration
         return batch
+
+
+class Swallows(Around):
+    """Ends as if all had come, whatever its thread has met."""
+
+    def __iter__(self) -> Iterator[Any]:
+        made: queue.Queue[Any] = queue.Queue(2)
+        threading.Thread(target=self.fill, args=(made,), daemon=True).start()
+        return iter(made.get, None)
+
+    def fill(self, made: queue.Queue[Any]) -> None:
+        with contextlib.suppress(ValueError):
+            for batch in self.loader:
+                made.put(batch)
+        made.put(None)
+
+
+class PassesOver(Around):
+    """Goes on behind each batch that could not be made."""
+
+    def __iter__(self) -> Iterator[Any]:
+        batches = iter(self.loader)
+        while True:
+            try:
+                yield next(batches)
+            except StopIteration:
+                return
+            except ValueError:
+                continue
+
+
+class BeginsAgain(Around):
+    """Goes through all once more where something was raised, and gives what had not come."""
+
+    def __iter__(self) -> Iterator[Any]:
+        came = 0
+        while came < len(self.loader):
+            with contextlib.suppress(ValueError):
+                for batch in itertools.islice(self.loader, came, None):
+                    came += 1
+                    yield batch
+
+
+class Damaged(Rows):
+    """Cannot give one sample; where it is `once`, not at first."""
+
+    def __init__(self, once: list[int] | None = None) -> None:
+        super().__init__()
+        self.left = once
+
+    def __getitem__(self, index: int) -> Any:
+        if index == 21 and (self.left is None or self.left):
+            self.left = None if self.left is None else self.left[1:]
+            raise ValueError("sample 21 is damaged")
+        return super().__getitem__(index)
 
 
 class UsedUp(OnDevice):
@@ -305,6 +361,9 @@ def losing() -> dict[str, Any]:
         "on_device": OnDeviceLosing(plain()),
         "used_up": UsedUp(plain()),
         "fewer": Fewer(Rows(), batch_size=4),
+        "swallows": Swallows(DataLoader(Damaged(), 4)),
+        "swallows_of_workers": Swallows(DataLoader(Damaged(), 4, num_workers=2)),
+        "passes_over": PassesOver(DataLoader(Damaged(), 4, num_workers=2)),
         "feed": Feed(9),
     }
 
@@ -315,6 +374,8 @@ def handing_on() -> dict[str, Any]:
         "ahead": AheadWhole(plain(num_workers=2)),
         "by_thread": ByThread(plain(), mark=True),
         "on_device": OnDevice(plain()),
+        "swallows_nothing": Swallows(plain()),
+        "begins_again": BeginsAgain(DataLoader(Damaged([1]), 4)),
         "grouped": Grouped(plain()),
         "limited": Limited(plain()),
         "only_full": OnlyFull(plain(42)),

@@ -294,6 +294,50 @@ class Told(Own):
         return iter(np.random.RandomState(self.epoch).permutation(NUMBER))
 
 
+class ToldInVain(Told):
+    """Keeps the epoch that it is told, and draws by one seed all the same."""
+
+    def __iter__(self) -> Any:
+        return iter(np.random.RandomState(7).permutation(NUMBER))
+
+
+class CountsInVain(Own):
+    """Counts its epochs, and draws by one seed all the same."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.epoch, self.rng_seed = 0, 7
+
+    def __iter__(self) -> Any:
+        self.epoch += 1
+        return iter(random.Random(self.rng_seed).sample(range(NUMBER), NUMBER))
+
+
+class ByItsEpoch(CountsInVain):
+    """Has an epoch that the loop sets by hand."""
+
+    def __iter__(self) -> Any:
+        return iter(random.Random(self.epoch // 10).sample(range(NUMBER), NUMBER))
+
+
+class ByEpochOfList(ByItsEpoch):
+    """Has a seed of each epoch, and no more of them."""
+
+    def __iter__(self) -> Any:
+        return iter(random.Random((3, 1, 4)[self.epoch]).sample(range(NUMBER), NUMBER))
+
+
+class ByEpochKept(ByItsEpoch):
+    """Has the epoch in something that is set elsewhere."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.epoch = [0]
+
+    def __iter__(self) -> Any:
+        return iter(random.Random(self.epoch[0]).sample(range(NUMBER), NUMBER))
+
+
 class Groups(Own):
     def __len__(self) -> int:
         return NUMBER // 4
@@ -399,6 +443,8 @@ def same_order() -> dict[str, Any]:
         "unheard_by_a_loader": kept(ToldByMethod(0), Telling),
         "of_torch": of(Rows(), sampler=OfTorch()),
         "of_python": of(Rows(), sampler=OfPython(), num_workers=2),
+        "told_in_vain": of(Rows(), sampler=ToldInVain()),
+        "counts_in_vain": of(Rows(), sampler=CountsInVain()),
         "batched": DataLoader(Rows(), batch_sampler=BatchSampler(OfTorch(), 4, drop_last=True)),
         "groups": DataLoader(Rows(), batch_sampler=Groups()),
         "named": of(ByName(), sampler=Named()),
@@ -411,6 +457,9 @@ def other_order() -> dict[str, Any]:
     return {
         "kept": of(Rows(), sampler=Kept()),
         "told": of(Rows(), sampler=Told()),
+        "by_its_epoch": of(Rows(), sampler=ByItsEpoch()),
+        "by_epoch_of_list": of(Rows(), sampler=ByEpochOfList()),
+        "by_epoch_kept": of(Rows(), sampler=ByEpochKept()),
         "told_stream": told(0),
         "heard": told(torch.tensor(0).share_memory_(), persistent_workers=True),
         "heard_by_samples": kept(ToldByMethod(torch.tensor(0).share_memory_())),

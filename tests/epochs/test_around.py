@@ -40,6 +40,7 @@ LEFT = {
     "small_groups": f"never takes 3 {REST}",
 }
 BATCHING = ("of_attribute", "of_method", "of_file", "of_datasets", "of_webdataset")
+SWALLOWS = {"swallows": 5, "swallows_of_workers": 5, "passes_over": 9}
 ORDERS = ("", "_of_workers", "_of_all", "_of_weights", "_around")
 SAMPLES = ("", "_of_workers", "_by_its_own")
 
@@ -52,6 +53,21 @@ def test_what_does_not_come_out_is_told_with_its_number(
 
     assert (finding.check, finding.severity.word) == ("loader-end", "warning")
     assert finding.message == LEFT[name]
+
+
+@pytest.mark.parametrize("name", SWALLOWS)
+def test_what_a_loader_raises_and_nobody_hears_is_told_at_its_line(
+    name: str, bad: dict[str, list[Finding]]
+) -> None:
+    (finding,) = bad[name]
+
+    assert (finding.check, finding.severity.word) == ("loader-end", "warning")
+    assert finding.message == (
+        f"gives no more than {SWALLOWS[name]} of 10 batches of its DataLoader, which raises "
+        "ValueError: sample 21 is damaged"
+    )
+    line = JOBS.read_text().splitlines()[(finding.at.line or 0) - 1]
+    assert line.strip() == 'raise ValueError("sample 21 is damaged")'
 
 
 def test_what_gives_itself_and_begins_once_is_told(bad: dict[str, list[Finding]]) -> None:
@@ -120,7 +136,7 @@ def test_generators_that_hand_on_all_are_left_alone(tmp_path: Path) -> None:
 
 
 def test_nothing_else_is_told_of_them(bad: dict[str, list[Finding]]) -> None:
-    assert len(bad) == len(LEFT) + 1 + len(BATCHING) + len(ORDERS) + len(SAMPLES)
+    assert len(bad) == sum(map(len, (LEFT, SWALLOWS, BATCHING, ORDERS, SAMPLES))) + 1
 
 
 def test_neighbours_that_are_sound_are_left_alone(copies: None, tmp_path: Path) -> None:

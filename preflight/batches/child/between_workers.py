@@ -71,10 +71,11 @@ def compare(loader: Any, given: Noted, alone: Noted, seconds: float) -> Among | 
     drops = vars(real).get("drop_last") is True
     name = _alike(given)
     if name is not None:
-        same = _same_parts(given, alone, name)
-        return _repeated(given, alone, name, drops=drops) or same
+        whole = _repeated(given, alone, name, drops=drops) or _same_parts(given, alone, name)
+        if whole is not None:
+            return whole
     found = _uneven(given, alone, drops=drops)
-    if found is None and given.workers > 1:
+    if name is None and found is None and given.workers > 1:
         # Each item is made another by chance, and none has a part that says which it is.
         found = _repeated(given, alone, next(iter(given.parts)), drops=drops)
         own = vars(real)

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from preflight.batches.child.parcels import opened, parcel_of, way_of
 from preflight.batches.facts import Structure
 from preflight.batches.structure import structure_of
-from preflight.batches.tracebacks import Printed, our_failure, printed
+from preflight.batches.tracebacks import Printed, in_worker, our_failure
 from preflight.flow.fitted import fit
 from preflight.host.start_method import SPAWNING
 from preflight.loaders.epoch import length_of
@@ -193,8 +193,8 @@ def raised(error: BaseException, root: str, folders: Sequence[str]) -> dict[str,
 def _raised(error: BaseException, root: str, folders: Sequence[str]) -> dict[str, Any]:
     trace = traceback.extract_tb(error.__traceback__)
     inside = _IN_WORKER.search(text_of(error))
-    own = printed(text_of(error)) if inside is not None else []
-    said = own[-1] if own else Printed("", said_by(error), tuple(trace))
+    own = in_worker(error)
+    said = own or Printed("", said_by(error), tuple(trace))
     if own and (ours := our_failure(said, text_of(error))):
         raise ours
     ended = _ENDED.search(text_of(error))

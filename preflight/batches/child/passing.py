@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
+import traceback
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -22,9 +23,10 @@ from preflight.batches.child.epoch_draws import of_stream
 from preflight.batches.child.one_epoch import Bounds, run_epoch
 from preflight.batches.child.without_workers import Alone, is_own_stream, run_alone
 from preflight.batches.pass_facts import Among, Epoch
+from preflight.batches.tracebacks import in_worker
 from preflight.epochs.archives_read import archives_read, by_index, noting
 from preflight.epochs.dropped import dropped
-from preflight.epochs.facts import Dropped, SameOrder
+from preflight.epochs.facts import Dropped, LostBatches, SameOrder
 from preflight.epochs.never_taken import never_taken
 from preflight.epochs.reseeded import MarkedEpoch, reseeded
 from preflight.epochs.taken_batches import TakenBatches
@@ -40,6 +42,8 @@ from preflight.loaders.wrappers import (
 from preflight.objects.attributes import own_attributes
 from preflight.objects.facts import Definition
 from preflight.objects.where import defined
+from preflight.secrets.exception_text import hidden_of
+from preflight.users_code.frames import said_by, user_frames
 from preflight.values.own_files import is_our_line
 from preflight.values.wire import to_wire
 
@@ -162,8 +166,22 @@ def _first_epoch(
     if first.ended == "over":
         is_ours = isinstance(loader, BatchSource)
         at = Definition() if is_ours else defined(type(loader), root, if_own=True).at
-        tell(more={"lost": to_wire(taken.lost(at))})
+        lost = _swallowed(taken, length_of(inner[0]), root) or taken.lost(at)
+        tell(more={"lost": to_wire(lost)})
     return first
+
+
+def _swallowed(taken: TakenBatches, length: int | None, root: str) -> LostBatches | None:
+    """Say that a DataLoader raised before its end, and the loop over what is around it did not."""
+    error, came = taken.error, taken.number
+    if error is None or came is None or length is None or came >= length:
+        return None
+    inner = in_worker(error)
+    trace = traceback.extract_tb(error.__traceback__) if inner is None else inner.calls
+    frames = user_frames(trace, root)
+    at = Definition(frames[-1].file, frames[-1].line) if frames else Definition()
+    said = hidden_of(said_by(error) if inner is None else inner.error, error)
+    return LostBatches(number=length - came, taken=length, first=came + 1, at=at, error=said)
 
 
 def _reseeded(loader: Any, one: MarkedEpoch, other: MarkedEpoch, root: str) -> SameOrder | None:
