@@ -58,8 +58,8 @@ import sys
 from preflight.overlay.lay_over import laid_over
 from preflight.overlay.layer import Layer
 
-for name in ("glob", "pathlib"):
-    sys.modules.pop(name, None)
+for name in [one for one in sys.modules if one.partition(".")[0] in ("glob", "pathlib")]:
+    del sys.modules[name]
 with laid_over(Layer(sys.argv[2], always=(sys.argv[1],))):
     import glob, pathlib
 
