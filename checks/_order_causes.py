@@ -66,6 +66,11 @@ NOBODYS = {
         fix="Divide one list, which is in the same order on all ranks, so that the parts of all "
         "together are the whole, as in  names[rank::world_size]",
     ),
+    "overlapping": Cause(
+        why="Each rank takes a part by itself, and these overlap: others are of several ranks.",
+        fix="Divide one list, shuffled with one seed on all ranks, by a number that each rank has "
+        "for itself, as in  names[rank::world_size]  ; with workers, by rank * workers + worker.",
+    ),
     "same": Cause(
         why="All ranks have the same part, and nobody has the others.",
         fix="Divide by the rank of the process, as torch.distributed.get_rank() tells it, and not "

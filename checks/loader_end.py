@@ -12,9 +12,10 @@ What it finds
     `datasets`), held against an epoch of it without workers, or, where it does not end in time,
     against each other; full batches that come from a DataLoader to a class which stands around it,
     or to a `__iter__` of its own, and that the loop does not get (one in flight at the end, a first
-    one that is looked at); samples that are left out of batches (of 512 from all over an epoch,
-    also those without which a collate function of the job's own makes the same batch, or in whose
-    place another one may stand), or that are still in a stream's own shuffle buffer when it ends;
+    one that is looked at), or that do not come since it raises, which nobody hears; samples that
+    are left out of batches (of 512 from all over an epoch, also those without which a collate
+    function of the job's own makes the same batch, or in whose place another one may stand), or
+    that are still in a stream's own shuffle buffer when it ends;
     epochs that `with_epoch` ends behind the same samples each time, of a pipeline of webdataset
     that has more; images of one suffix (`.png`, `.JPG`) in archives that a data set reads by
     `tarfile` or `zipfile`, of which it reads all others; and samples that a sampler of the job's

@@ -78,6 +78,7 @@ def test_several_causes_are_told_one_by_one() -> None:
         ("twice", 8, Severity.WARNING, "fill up"),
         ("apart", 8, Severity.WARNING, "fill up"),
         ("apart", 32, Severity.ERROR, "names[rank::world_size]"),
+        ("overlapping", 20, Severity.WARNING, "one seed"),
         ("alike", 16, Severity.WARNING, "LOCAL_RANK"),
         ("same", 48, Severity.WARNING, "get_rank()"),
     ],

@@ -194,7 +194,7 @@ def test_parts_by_a_seed_of_each_rank_are_not_the_whole(how: dict[str, Any]) -> 
     found = left(parts, told(*range(64), by="name", is_stream=names.get("is_stream", False)))
 
     assert isinstance(found, OtherItems)
-    assert (found.cause, found.others, found.of) == ("apart", 64 - len(there), 64)
+    assert (found.cause, found.others, found.of) == ("overlapping", 64 - len(there), 64)
 
 
 # --- without names --------------------------------------------------------------------------------
@@ -218,7 +218,7 @@ def test_samples_without_names_are_known_by_their_bytes(made: Any) -> None:
 
     assert known is not None
     assert left([one, other], made(*BYTES)) is None
-    assert nobodys(*known, 2, 1) == OtherItems("apart", 4, 10)
+    assert nobodys(*known, 2, 1) == OtherItems("overlapping", 4, 10)
 
 
 @pytest.mark.parametrize(

@@ -82,10 +82,11 @@ class OtherItems(NamedTuple):
     """What that was: `hash` (the hash seed), `folder` (the order in which folders are listed),
     `random` (what random numbers begin with); or what leaves items out: `rank` (each rank divides
     another list), `seed` (in another order), `twice` (a part is divided once more), `alike` (some
-    ranks have the same part), `same` (all have), `apart` (none has), `few` (no rank has any),
-    `replicas` (a sampler divides among more ranks), `beyond` (so does whatever else); or what ranks
-    have without another process: `shared` (all have all), `several` (some have the same); or what
-    is not otherwise: `drawn` (each draws the same shards), `undivided` (all have one stream)."""
+    ranks have the same part), `same` (all have), `apart` (none has), `overlapping` (each has some
+    of others), `few` (no rank has any), `replicas` (a sampler divides among more ranks), `beyond`
+    (so does whatever else); or what ranks have without another process: `shared` (all have all),
+    `several` (some have the same); or what is not otherwise: `drawn` (each draws the same shards),
+    `undivided` (all have one stream)."""
 
     others: int
     """Items that were not its own before, or that no rank has, or several; 0: the same in another

@@ -104,7 +104,8 @@ def order_of(
     if reason:
         return replace(bare, reason=reason)
     left = (nobodys,) if isinstance(nobodys, OtherItems) else ()
-    by_itself = {"same", "apart", "several"}  # where each rank draws, it has not what it has here
+    # Where each rank draws, it has not what it has here.
+    by_itself = {"same", "apart", "overlapping", "several"}
     if left and left[0].cause in by_itself and is_other(first, again.get("random", {"keys": ()})):
         left = ()
     unknown = nobodys if isinstance(nobodys, str) else ""

@@ -162,7 +162,7 @@ def _alike(cause: str, told: Sequence[Told], whole: Told, spare: int) -> OtherIt
     if len(left) <= spare:
         return None
     if cause == "alike" and len({frozenset(one["keys"]) for one in told}) == len(told):
-        cause = "apart"
+        cause = "overlapping" if _have_some_in_common(told, spare) else "apart"
     return OtherItems(cause, len(left), len({*whole["keys"]}), before=one_of(whole, left))
 
 
