@@ -139,7 +139,7 @@ def _heeds_epoch(
     """
     for one in samplers:
         kept = {name: value for name, value in own_attributes(one).items() if "epoch" in str(name)}
-        if any(type(value) is not int for value in kept.values()):
+        if _begins_epochs(type(one)) or any(type(value) is not int for value in kept.values()):
             return True
         try:
             for name, value in kept.items():
@@ -153,6 +153,15 @@ def _heeds_epoch(
                 with contextlib.suppress(Exception):
                     setattr(one, name, value)
     return False
+
+
+def _begins_epochs(kind: type) -> bool:
+    """Whether it may be told the epoch by a method or a property that nobody here calls."""
+    return any(
+        isinstance(value, (FunctionType, property)) and "epoch" in name and name != "set_epoch"
+        for base in kind.__mro__
+        for name, value in vars(base).items()
+    )
 
 
 def _shuffles(kind: type, root: str) -> bool:

@@ -338,6 +338,39 @@ class ByEpochKept(ByItsEpoch):
         return iter(random.Random(self.epoch[0]).sample(range(NUMBER), NUMBER))
 
 
+class ByEpochBegun(Own):
+    """Draws an order when the loop says that an epoch begins, by a name of its own."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.begin_epoch(0)
+
+    def begin_epoch(self, epoch: int) -> None:
+        self.epoch, self.order = epoch, random.Random(epoch).sample(range(NUMBER), NUMBER)
+
+    def __iter__(self) -> Any:
+        random.Random(7).shuffle(list(self.order))
+        return iter(self.order)
+
+
+class ByEpochProperty(ByEpochBegun):
+    """Draws it when its epoch is set."""
+
+    begin_epoch = None
+
+    def __init__(self) -> None:
+        Own.__init__(self)
+        self.epoch = 0
+
+    @property
+    def epoch(self) -> int:
+        return self._epoch
+
+    @epoch.setter
+    def epoch(self, epoch: int) -> None:
+        self._epoch, self.order = epoch, random.Random(epoch).sample(range(NUMBER), NUMBER)
+
+
 class Groups(Own):
     def __len__(self) -> int:
         return NUMBER // 4
@@ -460,6 +493,8 @@ def other_order() -> dict[str, Any]:
         "by_its_epoch": of(Rows(), sampler=ByItsEpoch()),
         "by_epoch_of_list": of(Rows(), sampler=ByEpochOfList()),
         "by_epoch_kept": of(Rows(), sampler=ByEpochKept()),
+        "by_epoch_begun": of(Rows(), sampler=ByEpochBegun()),
+        "by_epoch_property": of(Rows(), sampler=ByEpochProperty()),
         "told_stream": told(0),
         "heard": told(torch.tensor(0).share_memory_(), persistent_workers=True),
         "heard_by_samples": kept(ToldByMethod(torch.tensor(0).share_memory_())),
