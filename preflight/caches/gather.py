@@ -128,9 +128,8 @@ class Caches(Gather):
             return
         seen = {self.run.full(file) for one in self._caches.values() for file in one.listing.files}
         by_drive: dict[str, list[str]] = {}
-        for file in sorted(self._listed - seen):
-            if os.path.isfile(file) and is_cached(file):
-                by_drive.setdefault(os.path.splitdrive(file)[0], []).append(file)
+        for file in filter(is_cached, filter(os.path.isfile, sorted(self._listed - seen))):
+            by_drive.setdefault(os.path.splitdrive(file)[0], []).append(file)
         for drive, files in by_drive.items():
             target = CacheFolder(path=os.path.commonpath(map(os.path.dirname, files)))
             listing = CacheListing(files=tuple(files))
