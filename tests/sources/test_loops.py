@@ -47,6 +47,30 @@ def loops(text: str) -> list[tuple[str, str, str, str]]:
             "def f(m):\n    a = make()\n    m, a = acc.prepare(m, a)\n    for x, y in a: pass",
             ("x, y", "", "make", ""),
         ),
+        ("for (x, y), b in zip(make(), unknown()): pass", ("x, y", "", "make", "")),
+        ("for i, ((x, y), n) in enumerate(zip(make(), [1])): pass", ("x, y", "", "make", "")),
+        ("for b, (x, y) in zip(range(9), cycle(make())): pass", ("x, y", "", "make", "")),
+        ("for x, y in chain(unknown(), make()): pass", ("x, y", "", "make", "")),
+        ("for i, (x, y) in tqdm(islice(enumerate(make()), 3)): pass", ("x, y", "", "make", "")),
+        ("a = tqdm(enumerate(make()))\nfor i, (x, y) in a: pass", ("x, y", "", "make", "")),
+        ("with tqdm(make()) as bar:\n    for x, y in bar: pass", ("x, y", "", "make", "")),
+        ("sum(x for x, y in make())", ("x, y", "", "make", "")),
+        ("def f():\n    a = cycle(make())\n    x, y = next(a)", ("x, y", "", "make", "")),
+        ("def f():\n    a = iter(make())\n    b = next(a)\n    x, y = b", ("x, y", "", "make", "")),
+        (
+            (
+                "def f():\n    a = make()\n    i = iter(a)\n    try:\n        b = next(i)\n"
+                "    except StopIteration:\n        i = iter(a)\n        b = next(i)\n    x, y = b"
+            ),
+            ("x, y", "", "make", ""),
+        ),
+        (
+            (
+                "def f():\n    a = iter(make())\n    while (b := next(a, None)) is not None:\n"
+                "        x, y = b"
+            ),
+            ("x, y", "", "make", ""),
+        ),
     ],
 )
 def test_a_loop_is_joined_to_what_makes_its_loader(
@@ -68,10 +92,52 @@ def test_a_loop_is_joined_to_what_makes_its_loader(
         "def f():\n    for b in make():\n        b = b[0]\n        x, y = b",
         "def f():\n    try:\n        for x, y in make(): pass\n    except ValueError: pass",
         "for x, y in zip(make(), other()): pass",
+        "for x, y, z in zip(make(), other()): pass",
+        "for p in enumerate(make()):\n    i, (x, y) = p",
+        "for x, y in zip(*make()): pass",
+        "def f(a):\n    a = enumerate(a)\n    for i, (x, y) in a: pass",
+        "def f():\n    a = iter(make())\n    b = next(a)\n    b = b[0]\n    x, y = b",
+        "a = enumerate(make())\na = 3\nfor i, (x, y) in a: pass",
     ],
 )
 def test_what_is_not_known_is_passed_over(text: str) -> None:
     assert loops(text) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "def on(a):\n    while True:\n        yield from a\nfor x, y in on(make()): pass",
+        (
+            "def on(a):\n    n = 0\n    for b in tqdm(a):\n        yield n, b\n        n += 1\n"
+            "for n, (x, y) in on(make()): pass"
+        ),
+        (
+            "class T:\n    def on(self, a, n=1):\n        for b in a:\n            yield b\n"
+            "    def run(self):\n        for x, y in self.on(n=2, a=make()): pass"
+        ),
+    ],
+)
+def test_a_generator_that_hands_batches_on_is_followed_to_its_loader(text: str) -> None:
+    assert ("x, y", "", "make", "") in loops(text)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "yield b['x'], b['y']",
+        "b = b[0]\n        yield b",
+        "b.pop('x')\n        yield b",
+        "if b is not None:\n            yield b",
+        "yield n, b",
+        "yield tuple(b)",
+    ],
+)
+@pytest.mark.parametrize("name", ["on", "cycle"])
+def test_a_generator_that_gives_something_else_is_passed_over(name: str, body: str) -> None:
+    text = f"def {name}(a, n=0):\n    for b in a:\n        {body}\nfor x, y in {name}(make()): pass"
+
+    assert ("x, y", "", "make", "") not in loops(text)
 
 
 def test_a_loop_behind_a_test_is_not_sure() -> None:

@@ -7,17 +7,16 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from preflight.sources.batch_loops.made_by import PASS_ON, made_by, names_in, placed
+from preflight.sources.batch_loops.made_by import made_by, names_in, placed
+from preflight.sources.batch_loops.passed_items import PassedItems, only, values_of
 from preflight.sources.batch_loops.telling import Spans, tells_epoch, untold_epochs
 from preflight.sources.batch_loops.uses import uses_of
 from preflight.sources.flaws.facts import BatchLoop, Use
-from preflight.syntax.bodies import TRIES, Body, caught_in
+from preflight.syntax.bodies import COMPREHENSIONS, TRIES, Body, caught_in
 from preflight.syntax.running import last_name
 
 # Exceptions by which a loop copes with a batch of another form.
 _COPES = frozenset({"TypeError", "ValueError", "KeyError", "IndexError", "Exception", ""})
-
-_TAKES = (ast.For, ast.AsyncFor, ast.Assign)
 
 _SIGNS = re.compile(
     rb"\bfor\b[^\n]*,[^\n]*\bin\b|\bnext\(|^[ \t]*\(?\w+,[^\n=]*=[ \t]*\w+[ \t]*$"
@@ -34,16 +33,17 @@ def may_loop(content: bytes) -> bool:
 
 def batch_loops(every: Sequence[Body], file: str) -> Iterator[BatchLoop]:
     """Give the loops of one file, of all that runs in it."""
-    found = [(body, tuple(_taken(body))) for body in every]
+    items = PassedItems(every)
+    found = [(body, tuple(_taken(body, items))) for body in every]
     tells = any(tells_epoch(node) for body in every for node in body.nodes)
     if not any(several for _, several in found):
         return
     known = names_in(every, file)
     for body, several in found:
-        place = placed(known, body) if several else None
         for taken in several:
-            epochs = [] if tells else untold_epochs(body, every, taken.over)
-            for made in dict.fromkeys(made_by(taken.over, place, 0)) if place else ():
+            epochs = [] if tells else untold_epochs(body, every, taken.whole)
+            place = placed(known, taken.body)
+            for made in dict.fromkeys(made_by(taken.over, place, 0)):
                 module, maker = known.home(made.maker)
                 yield BatchLoop(
                     file=file,
@@ -73,78 +73,112 @@ class _Taken(NamedTuple):
     line: int
     target: ast.expr
     over: ast.expr
+    body: Body
+    """Where `over` stands."""
+
+    whole: ast.expr
+    """What the statement itself goes over."""
+
     asks: bool = False
     is_sure: bool = True
     uses: tuple[Use, ...] = ()
 
 
-def _taken(body: Body) -> Iterator[_Taken]:
+class _Begun(NamedTuple):
+    """What a statement gives a target, before it is known of what it is an item."""
+
+    line: int
+    target: ast.expr
+    over: ast.expr
+    follows: Sequence[ast.stmt] = ()
+    """What is done then, in each step."""
+
+
+def _taken(body: Body, items: PassedItems) -> Iterator[_Taken]:
     """Give what a function takes apart, and what it goes over to get it."""
-    found = [
-        (node.lineno, one)
-        for node in body.nodes
-        if isinstance(node, _TAKES)
-        for one in _apart(node)
-    ]
-    tested, coped = spans(body) if found else ([], [])
-    for line, one in found:
-        if not is_in(line, coped):
-            yield one._replace(is_sure=not is_in(line, tested))
+    begun = [*_begun(body)]
+    tested, coped = spans(body) if begun else ([], [])
+    for one in begun:
+        for item in items.each(one.target, one.over, body):
+            for taken in _apart(one, _Taken(one.line, *item, one.over)):
+                if not is_in(taken.line, coped):
+                    yield taken._replace(is_sure=not is_in(taken.line, tested))
 
 
-def _apart(node: ast.For | ast.AsyncFor | ast.Assign) -> Iterator[_Taken]:
-    """Give what one statement takes apart."""
-    if isinstance(node, (ast.For, ast.AsyncFor)):
-        target, over = _bare(node.target, node.iter)
-        uses = uses_of(target, node.body)
-        if isinstance(target, ast.Name):
-            yield from _of_body(node, target, over)
-        if uses or isinstance(target, (ast.Tuple, ast.List)):
-            yield _Taken(node.lineno, target, over, uses=uses)
-        return
-    drawn = _drawn(node.value)
-    if drawn is not None and isinstance(node.targets[0], (ast.Tuple, ast.List)):
-        yield _Taken(node.lineno, node.targets[0], drawn)
+def _apart(begun: _Begun, taken: _Taken) -> Iterator[_Taken]:
+    """Give what one statement takes apart, and those that follow."""
+    if isinstance(taken.target, ast.Name):
+        yield from _of_body(begun.follows, taken, taken.target.id)
+    uses = uses_of(taken.target, begun.follows)
+    if uses or isinstance(taken.target, (ast.Tuple, ast.List)):
+        yield taken._replace(uses=uses)
 
 
-def _bare(target: ast.expr, over: ast.expr) -> tuple[ast.expr, ast.expr]:
-    """Take `enumerate` and its number away."""
-    if isinstance(over, ast.Call) and last_name(over.func) in PASS_ON and over.args:
-        inner, inner_over = _bare(target, over.args[0])
-        return (inner, inner_over) if inner is not target else (target, over)
-    if isinstance(over, ast.Call) and last_name(over.func) == "enumerate" and over.args:
-        if isinstance(target, ast.Tuple) and len(target.elts) == 2:
-            return target.elts[1], over.args[0]
-        return ast.Constant(None), over
-    return target, over
+def _begun(body: Body) -> Iterator[_Begun]:
+    """Give what goes over something, or draws from it."""
+    draws = False
+    for node in body.nodes:
+        if isinstance(node, (ast.For, ast.AsyncFor)):
+            yield _Begun(node.lineno, node.target, node.iter, node.body)
+        elif isinstance(node, COMPREHENSIONS):
+            first = node.generators[0]
+            yield _Begun(node.lineno, first.target, first.iter)
+        elif isinstance(node, ast.Assign) and (drawn := _drawn(node.value)) is not None:
+            draws = True
+            if not isinstance(node.targets[0], ast.Name):
+                yield _Begun(node.lineno, node.targets[0], drawn)
+        draws = draws or isinstance(node, ast.NamedExpr)
+    if draws:
+        yield from _drawn_first(body)
 
 
 def _drawn(value: ast.expr) -> ast.expr | None:
-    """Give what `next(iter(loader))` draws from."""
-    if isinstance(value, ast.Call) and last_name(value.func) == "next" and len(value.args) == 1:
-        inner = value.args[0]
-        if isinstance(inner, ast.Call) and last_name(inner.func) == "iter" and inner.args:
-            return inner.args[0]
+    """Give what `next(iterator)` draws from."""
+    if isinstance(value, ast.Call) and last_name(value.func) == "next" and value.args:
+        return value.args[0]
     return None
 
 
-def _of_body(node: ast.For | ast.AsyncFor, name: ast.Name, over: ast.expr) -> Iterator[_Taken]:
+def _drawn_first(body: Body) -> Iterator[_Begun]:
+    """Give batches that have a name before they are taken apart: `batch = next(iterator)`."""
+    named: dict[str, ast.expr] = {}
+    for name, given in values_of(body).items():
+        values = only(given)
+        drawn = _drawn(values[0]) if len(values) == 1 else None
+        if drawn is not None and name.isidentifier():
+            named[name] = drawn
+    for holder in (body.node, *body.nodes) if named else ():
+        if isinstance(holder, ast.While):
+            for one in ast.walk(holder.test):
+                if isinstance(one, ast.NamedExpr) and one.target.id in named:
+                    drawn = named[one.target.id]
+                    yield _Begun(one.lineno, one.target, drawn, holder.body)
+        for block in (getattr(holder, field, ()) for field in ("body", "orelse")):
+            for place, statement in enumerate(block if isinstance(block, list) else ()):
+                inner = statement.body[-1] if isinstance(statement, ast.Try) else statement
+                target = inner.targets[0] if isinstance(inner, ast.Assign) else None
+                if isinstance(target, ast.Name) and target.id in named:
+                    follows = block[place + 1 :]
+                    yield _Begun(inner.lineno, target, named[target.id], follows)
+
+
+def _of_body(statements: Sequence[ast.stmt], taken: _Taken, name: str) -> Iterator[_Taken]:
     """Give what the first lines of a loop do with the batch, as long as they leave its name."""
-    for statement in node.body:
+    for statement in statements:
         asks = not isinstance(statement, (ast.Assign, ast.Expr))
         if asks and any(
-            isinstance(one, ast.Name) and one.id == name.id for one in ast.walk(statement)
+            isinstance(one, ast.Name) and one.id == name for one in ast.walk(statement)
         ):
-            yield _Taken(node.lineno, name, over, asks=True)
+            yield taken._replace(asks=True)
             return
         if not isinstance(statement, ast.Assign):
             continue
         target, value = statement.targets[0], statement.value
-        is_it = isinstance(value, ast.Name) and value.id == name.id
+        is_it = isinstance(value, ast.Name) and value.id == name
         if is_it and isinstance(target, (ast.Tuple, ast.List)):
-            yield _Taken(statement.lineno, target, over)
+            yield taken._replace(line=statement.lineno, target=target)
         targets = (one for each in statement.targets for one in ast.walk(each))
-        if any(isinstance(one, ast.Name) and one.id == name.id for one in targets):
+        if any(isinstance(one, ast.Name) and one.id == name for one in targets):
             return
 
 

@@ -9,15 +9,10 @@ import ast
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from preflight.sources.batch_loops.passed_items import PASS_ON, PassedItems, only, values_of
 from preflight.sources.flaws.tuples import imports_in
 from preflight.syntax.bodies import Body, parameters
 from preflight.syntax.running import last_name
-
-# They give what they are handed, one after the other.
-PASS_ON = frozenset(
-    {"tqdm", "trange", "iter", "islice", "track", "cycle", "prepare", "setup_dataloaders"}
-    | {"prepare_data_loader", "MpDeviceLoader", "log_every", "progress_bar"}
-)
 
 # How far a value is followed from name to name.
 _MOST_HOPS = 6
@@ -44,6 +39,7 @@ class FileNames(NamedTuple):
 
     imports: Mapping[str, str]
     bodies: Sequence[Body]
+    items: PassedItems
 
     def home(self, name: str) -> tuple[str, str]:
         """Give the module from which a name is imported, empty for its own, and its name there."""
@@ -58,7 +54,7 @@ class FileNames(NamedTuple):
 def names_in(every: Sequence[Body], file: str) -> FileNames:
     """Say what the names of a file stand for."""
     own = frozenset(body.name.partition(".")[0] for body in every if body.name)
-    return FileNames(values_of(every[0]), own, imports_in(every, file), every)
+    return FileNames(values_of(every[0]), own, imports_in(every, file), every, PassedItems(every))
 
 
 class ExpressionPlace(NamedTuple):
@@ -77,54 +73,6 @@ def placed(file: FileNames, body: Body) -> ExpressionPlace:
     return ExpressionPlace(file, body, values, frozenset(parameters(body)))
 
 
-def values_of(body: Body) -> dict[str, list[ast.expr]]:
-    """Give what names are given in a function; what is no expression, as `...`."""
-    found: dict[str, list[ast.expr]] = {}
-    stores: dict[str, int] = {}
-    for node in body.nodes:
-        if isinstance(node, ast.Name):
-            if isinstance(node.ctx, ast.Store):
-                stores[node.id] = stores.get(node.id, 0) + 1
-        elif isinstance(node, ast.Assign):
-            for target in node.targets:
-                _bind(target, node.value, found)
-        elif isinstance(node, ast.AnnAssign) and node.value is not None:
-            _bind(node.target, node.value, found)
-    for name, number in stores.items():
-        values = found.setdefault(name, [])
-        values += [ast.Constant(...)] * (number - len(values))
-    return found
-
-
-def _bind(target: ast.expr, value: ast.expr, found: dict[str, list[ast.expr]]) -> None:
-    if isinstance(target, (ast.Name, ast.Attribute)):
-        given = found.setdefault(ast.unparse(target), [])
-        if not _is_passed(value, ast.unparse(target)):
-            given.append(value)
-        elif isinstance(target, ast.Name):
-            given.append(target)  # it stays what it was
-    elif isinstance(target, ast.Tuple):
-        for place, one in enumerate(target.elts):
-            given_here = _part_of(value, place, len(target.elts))
-            if isinstance(one, ast.Name):
-                _bind(one, given_here, found)
-
-
-def _part_of(value: ast.expr, place: int, number: int) -> ast.expr:
-    if isinstance(value, ast.Tuple) and len(value.elts) == number:
-        return value.elts[place]
-    if isinstance(value, ast.Call) and last_name(value.func) in PASS_ON:
-        return value.args[place] if len(value.args) == number else ast.Constant(...)
-    return ast.Subscript(value=value, slice=ast.Constant(place), ctx=ast.Load())
-
-
-def _is_passed(value: ast.expr, name: str) -> bool:
-    """Whether a name is given what it was, by what passes it on."""
-    if isinstance(value, ast.Call) and last_name(value.func) in PASS_ON and value.args:
-        return _is_passed(value.args[0], name)
-    return isinstance(value, (ast.Name, ast.Attribute)) and ast.unparse(value) == name
-
-
 def made_by(node: ast.expr, place: ExpressionPlace, hops: int) -> Iterator[Made]:
     """Say what makes the value of an expression."""
     if hops > _MOST_HOPS:
@@ -132,6 +80,10 @@ def made_by(node: ast.expr, place: ExpressionPlace, hops: int) -> Iterator[Made]
     if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
         for one in made_by(node.value, place, hops + 1):
             yield one._replace(pick=f"{one.pick}[{node.slice.value!r}]")
+    elif isinstance(node, ast.Call) and place.file.items.generator(node, place.body) is not None:
+        yield from _called(node, place)
+        for over, body in place.file.items.whole(node, place.body):
+            yield from made_by(over, placed(place.file, body), hops + 1)
     elif isinstance(node, ast.Call) and last_name(node.func) in PASS_ON and node.args:
         yield from made_by(node.args[0], place, hops + 1)
     elif isinstance(node, ast.Call):
@@ -155,7 +107,7 @@ def _called(node: ast.Call, place: ExpressionPlace) -> Iterator[Made]:
 
 def _of_name(node: ast.Name, place: ExpressionPlace, hops: int) -> Iterator[Made]:
     name = node.id
-    values = [one for one in place.values.get(name, ()) if ast.unparse(one) != name]
+    values = only(one for one in place.values.get(name, ()) if ast.unparse(one) != name)
     if name in place.hidden:
         if not values:
             yield from _handed(name, place)
@@ -165,7 +117,7 @@ def _of_name(node: ast.Name, place: ExpressionPlace, hops: int) -> Iterator[Made
     elif name in place.file.imports:
         yield Made(name)
     elif name in place.file.tops:
-        values = [one for one in place.file.tops[name] if ast.unparse(one) != name]
+        values = only(one for one in place.file.tops[name] if ast.unparse(one) != name)
         if len(values) == 1:
             yield Made(name)
             top = place._replace(values={}, hidden=frozenset())
