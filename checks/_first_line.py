@@ -9,6 +9,8 @@ _REFUSED = re.compile(
     r"Unsupported (?:global|operand|class)[^\n]*?(?:GLOBAL )?([\w.]+) was not an allowed"
 )
 
+_LONGEST = 300
+
 
 def first_line(error: str) -> str:
     """Give its first line, without the sign at its end; of torch's, what it refuses."""
@@ -18,7 +20,19 @@ def first_line(error: str) -> str:
     lines = [one for each in error.splitlines() if (one := each.strip())]
     if len(lines) > 1 and lines[0].endswith(":"):  # its text begins with a new line
         lines[0] = f"{lines[0]} {lines[1]}"
-    return lines[0].rstrip(" .:") if lines else "an exception"
+    return _cut(lines[0].rstrip(" .:")) if lines else "an exception"
+
+
+def _cut(line: str) -> str:
+    """Leave the middle out of a long line: what is raised stands at its begin, or at its end."""
+    return (
+        line if len(line) <= _LONGEST else f"{line[: _LONGEST * 2 // 3]} … {line[-_LONGEST // 3 :]}"
+    )
+
+
+def in_full(error: str) -> dict[str, str]:
+    """Give all of it as evidence, where its one line leaves something out."""
+    return {"error": error} if len(error.strip()) > _LONGEST or "\n" in error.strip() else {}
 
 
 def refused_by_torch(error: str) -> str:

@@ -49,6 +49,7 @@ from preflight.values.names import counted, shown
 
 from ._end_among import among_workers
 from ._end_left_out import left_out
+from ._first_line import first_line, in_full
 
 # Part of an epoch by which another one may differ: groups by length do not come out even.
 _UNEVEN = 0.05
@@ -136,7 +137,7 @@ def _broken(facts: WholePass, last: Epoch) -> Finding:
     match last.ended:
         case "raised":
             what = f"raises{'' if facts.worker is None else ' in a worker'} {after}: "
-            what += _first_line(facts.error)
+            what += shown(first_line(facts.error))
         case "died":
             status = "has ended" if facts.exit_status is None else ending(facts.exit_status)
             who = "the process that draws" if facts.worker is None else "a worker"
@@ -254,10 +255,6 @@ def _miscounted(facts: WholePass, length: int) -> Finding:
 # --- words ----------------------------------------------------------------------------------------
 
 
-def _first_line(error: str) -> str:
-    return shown(error.strip().partition("\n")[0])
-
-
 def _telling(standing: tuple[Standing, ...]) -> Standing | None:
     """Give the process whose place tells most: a worker in a line of the user's own."""
     users = [one for one in standing if one.users]
@@ -271,4 +268,5 @@ def _evidence(facts: WholePass) -> dict[str, str | int | float]:
         "epochs": ", ".join(f"{one.batches} ({one.ended})" for one in facts.epochs),
         "num_workers": facts.num_workers,
         **length,
+        **in_full(facts.error),
     }

@@ -29,6 +29,8 @@ from preflight.job import Job
 from preflight.values.exit_status import ending
 from preflight.values.names import counted, shown
 
+from ._first_line import first_line, in_full
+
 _IN_THREAD = "Exception in thread"
 
 _KILLED = -9
@@ -73,7 +75,7 @@ def _stuck(facts: FirstBatches, job: Job) -> Finding:
     if unsent is not None:
         return loader_stuck.found(
             f"{_after(facts)} no batch for {facts.waited:g} s: a worker cannot send what it has "
-            f"made: {_first_line(unsent.error)}",
+            f"made: {shown(first_line(unsent.error))}",
             at=_place(unsent.frames, facts),
             why="The batch is lost in the worker, which says so to nobody: training waits for it "
             "for ever.",
@@ -86,7 +88,7 @@ def _stuck(facts: FirstBatches, job: Job) -> Finding:
     if dead is not None:
         return loader_stuck.found(
             f"{_after(facts)} no batch for {facts.waited:g} s: its {_thread(dead)} has died of "
-            f"{_first_line(dead.error)}",
+            f"{shown(first_line(dead.error))}",
             at=_place(dead.frames, facts),
             also=tuple(one.users[-1].place() for one in facts.standing if one.users),
             why="A thread that dies does not stop the job: training waits for it for ever.",
@@ -120,7 +122,7 @@ def _died(facts: FirstBatches) -> Finding:
     who = "the process that draws" if facts.worker is None else f"its worker {facts.worker + 1}"
     if facts.worker is None and facts.num_workers and facts.exit_status is None:
         who = "a worker of it"
-    said = "" if own is None else f", which said: {_first_line(own.error)}"
+    said = "" if own is None else f", which said: {shown(first_line(own.error))}"
     return loader_stuck.found(
         f"{_after(facts)} no batch, since {who} {status}{said}",
         at=_place(own.frames if own is not None else facts.frames, facts),
@@ -143,7 +145,7 @@ def _raised(facts: FirstBatches) -> Finding:
     number = len(facts.batches)
     return loader_stuck.found(
         f"raises{where} at {'its first batch' if not number else f'batch {number + 1}'}: "
-        f"{_first_line(facts.error)}",
+        f"{shown(first_line(facts.error))}",
         at=_place(facts.frames, facts),
         also=tuple(one.place() for one in facts.frames[:-1]),
         why=f"The job runs {line} at step {number}, too, and stops there.",
@@ -162,7 +164,7 @@ def _threads(facts: FirstBatches) -> Iterator[Finding]:
             continue
         seen.add(key)
         yield loader_stuck.found(
-            f"loses its {_thread(one)}, which dies of {_first_line(one.error)}",
+            f"loses its {_thread(one)}, which dies of {shown(first_line(one.error))}",
             at=_place(one.frames, facts),
             severity=Severity.WARNING if facts.batches else Severity.ERROR,
             why="A thread that dies does not stop the job: whoever waits for what it does waits "
@@ -187,10 +189,6 @@ def _thread(one: Traceback) -> str:
 def _after(facts: FirstBatches) -> str:
     number = len(facts.batches)
     return f"gives {counted(number, 'batch', 'batches')}, and then" if number else "gives"
-
-
-def _first_line(error: str) -> str:
-    return shown(error.strip().partition("\n")[0])
 
 
 def _telling(facts: FirstBatches) -> Standing | None:
@@ -229,4 +227,5 @@ def _evidence(facts: FirstBatches) -> dict[str, str | int | float]:
         "num_workers": facts.num_workers,
         "start_method": facts.start_method,
         **seconds,
+        **in_full(facts.error),
     }

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 import traceback
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from preflight.findings.our_failures import ElsewhereError
-from preflight.users_code.frames import text_of
+from preflight.users_code.frames import in_one_line, text_of
 from preflight.values.names import name_of
 from preflight.values.own_files import HOME, is_of_ours
 
@@ -50,8 +50,13 @@ def in_worker(error: BaseException) -> Printed | None:
     """
     text = text_of(error)
     is_worker = f"Original {_BEGIN}" in text or text.lstrip().startswith("-- Process ")
-    found = printed(text) if is_worker else []
-    return found[-1] if found else None
+    if not is_worker or not (found := printed(text)):
+        return None
+    lines = text.splitlines()
+    begin = max(place for place, line in enumerate(lines) if _begins(line))
+    # All that follows is of it: nobody else writes there.
+    whole = "\n".join(_said(lines[begin + 1 :]))
+    return found[-1]._replace(error=in_one_line(whole.strip()))
 
 
 def printed(text: str) -> list[Printed]:
@@ -59,7 +64,7 @@ def printed(text: str) -> list[Printed]:
     found: list[Printed] = []
     lines = text.splitlines()
     for place, line in enumerate(lines):
-        if not line.rstrip().endswith(_BEGIN):  # torch writes another word before it
+        if not _begins(line):
             continue
         one = _one(lines, place)
         if one is None:
@@ -69,6 +74,16 @@ def printed(text: str) -> list[Printed]:
             one = one._replace(title=found.pop().title)
         found.append(one)
     return found
+
+
+def _begins(line: str) -> bool:
+    return line.rstrip().endswith(_BEGIN)  # torch writes another word before it
+
+
+def _said(lines: Sequence[str]) -> Sequence[str]:
+    """Give what stands behind the calls of a traceback."""
+    ends = (place for place, line in enumerate(lines) if line and not line.startswith(" "))
+    return lines[next(ends, 0) :]
 
 
 def _one(lines: list[str], place: int) -> Printed | None:

@@ -70,9 +70,14 @@ def _said_by(error: BaseException) -> str:
     kind = type(error)
     home = "" if kind.__module__ in {"builtins", "__main__"} else f"{kind.__module__}."
     text = text_of(error.msg if isinstance(error, SyntaxError) else error, NO_TEXT)
-    text = _BREAKS.sub(" ", _COLOURS.sub("", hidden_of(text, error)))
-    text = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+    text = in_one_line(hidden_of(text, error))
     return f"{home}{kind.__qualname__}" + (f": {text}" if text else "")
+
+
+def in_one_line(text: str) -> str:
+    """Give the text of an exception in one line, without colours, and not for ever."""
+    text = _BREAKS.sub(" ", _COLOURS.sub("", text))
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
 def user_frames(trace: Iterable[traceback.FrameSummary], root: str) -> tuple[Frame, ...]:

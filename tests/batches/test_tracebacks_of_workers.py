@@ -7,6 +7,7 @@ import traceback
 import pytest
 
 from preflight.batches.tracebacks import in_worker
+from preflight.users_code.frames import said_by
 
 
 def failing(sample: int) -> int:
@@ -59,3 +60,24 @@ def test_what_a_spawned_process_raised_is_read_off_as_well() -> None:
 
 def test_an_error_of_the_script_itself_is_left_as_it_is() -> None:
     assert in_worker(ValueError("Caught nothing")) is None
+
+
+def test_a_text_of_several_lines_is_told_alike_with_workers_and_without() -> None:
+    from torch._utils import ExceptionWrapper
+
+    long = "sample 9 is not\nwhat it should be:\n\tline 1\n\nline 2"
+    made: BaseException = ValueError(long)
+    try:
+        raise made
+    except ValueError:
+        wrapped = ExceptionWrapper(where="in DataLoader worker process 0")
+    try:
+        wrapped.reraise()
+    except ValueError as error:
+        made = error
+
+    said = in_worker(made)
+
+    assert said is not None
+    assert said.error == said_by(ValueError(long))
+    assert said.error == "ValueError: sample 9 is not what it should be: line 1 line 2"

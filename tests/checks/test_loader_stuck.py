@@ -93,3 +93,15 @@ def test_the_stack_of_the_main_thread_is_taken() -> None:
     found = standing("worker 1 of 1", text, "/job")
 
     assert [line.function for line in found.lines] == ["<module>", "inner"]
+
+
+def test_of_a_long_text_the_middle_is_left_out_and_all_is_evidence() -> None:
+    error = "ValueError: shapes " + "[3, 224], " * 100 + "see sample 9"
+    raised = FirstBatches(name="train:make", ended="raised", error=error)
+
+    [finding] = ask("loader-stuck", raised)
+
+    assert len(finding.message) < 400
+    assert "ValueError: shapes [3, 224]" in finding.message
+    assert finding.message.endswith("see sample 9")
+    assert finding.evidence["error"] == error
