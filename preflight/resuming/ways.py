@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -33,6 +34,9 @@ _OTHER = re.compile(
 
 # Words of a switch that takes one, in lower case: what turns it off, and on.
 _SWITCHES = (("0", "1"), ("false", "true"), ("no", "yes"), ("off", "on"))
+
+# What else says that nothing is resumed, where a path may stand.
+_NOTHING = frozenset({"", "none", "null", *(off for off, _ in _SWITCHES)})
 
 # As scripts name an option that read `sys.argv` by hand.
 _QUOTED = re.compile(r"""["'](--?[a-zA-Z][\w-]*)=?["']""")
@@ -81,12 +85,46 @@ def way_of(actions: Iterable[argparse.Action], given: Sequence[str]) -> ResumeWa
         return None
     one = found[0]
     name, on = _name(one), _on(one)
-    words = {each.split("=")[0] for each in given}
+    last = next((at for at in reversed(range(len(given))) if _names(one, given[at])), None)
     return ResumeWay(
         option=name if on is None else f"{name}={on}",
         takes_path=not _is_switch(one),
-        is_given=not words.isdisjoint(one.option_strings),
+        is_given=last is not None and not _declined(given, last, is_bare=one.nargs == 0),
     )
+
+
+def says_no(word: str) -> bool:
+    """Whether what is given for a resume says that there is none, and names nothing here."""
+    return word.strip().lower() in _NOTHING and not os.path.exists(word)
+
+
+def _names(one: argparse.Action, word: str) -> bool:
+    return word.partition("=")[0] in one.option_strings
+
+
+def _declined(given: Sequence[str], place: int, *, is_bare: bool = False) -> int:
+    """Say how many words at a place say that nothing is resumed: `--no-resume`, `--resume 0`."""
+    name, equals, value = given[place].partition("=")
+    if equals:
+        return int(says_no(value))
+    if name.startswith("--no-"):
+        return 1
+    behind = given[place + 1 : place + 2]
+    return 2 if not is_bare and any(map(says_no, behind)) else 0
+
+
+def given_with(given: Sequence[str], words: Sequence[str], place: int = 0) -> list[str]:
+    """Add words to those given, or put them where the same option says that nothing is resumed."""
+    if place:
+        return [*given[: place - 1], *words, *given[place:]]
+    option = words[0].partition("=")[0] if words else ""
+    names = {option, option.replace("--", "--no-", 1)}
+    for at in reversed(range(len(given))):
+        if option and given[at].partition("=")[0] in names:
+            count = _declined(given, at, is_bare=len(words) == 1 and "=" not in words[0])
+            if count:
+                return [*given[:at], *words, *given[at + count :]]
+    return [*given, *words]
 
 
 def _on(one: argparse.Action) -> str | None:
@@ -166,6 +204,9 @@ class Start(NamedTuple):
     is_guess: bool = False
     """Whether it is one only if something is read of what was saved."""
 
+    place: int = 0
+    """Of what stands there among its arguments, the words are given instead."""
+
     @property
     def is_bare(self) -> bool:
         """Whether it is started as it was."""
@@ -189,7 +230,7 @@ def _start(saves: Sequence[Moment], way: ResumeWay) -> Start:
     if way.is_variable:
         name, _, word = way.option.partition("=")
         return start._replace(environ={name: value or word})
-    return start._replace(words=words_for(saves, way, None) or [])
+    return start._replace(words=words_for(saves, way, None) or [], place=way.place)
 
 
 def words_for(

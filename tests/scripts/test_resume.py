@@ -318,3 +318,16 @@ def test_a_script_goes_on_where_it_would_after_a_crash_behind_its_first_save(
     line = "optimizer = torch.optim.AdamW(model.parameters(), lr=args.lr)"
     assert told(report, text)[:1] == ([] if mended else [("script-resume", line)])
     assert report.verdict == ("go" if mended else "no-go")
+
+
+def test_a_resume_that_is_given_as_none_is_rehearsed(tmp_path: Path) -> None:
+    heeds = ("    if args.resume:\n", '    if args.resume not in (None, "none"):\n')
+    text = write(tmp_path, "plain_resume.py", heeds, UNLOADED)
+    report = rehearse(tmp_path, "--resume", "none")
+    first = subprocess.run(
+        [sys.executable, "train.py", "--resume", "none", "--epochs", "1"], cwd=tmp_path, check=False
+    )
+
+    assert first.returncode == 0
+    assert {check for check, _ in told(report, text)} == {"script-resume"}
+    assert "with --resume runs/plain/last.pt" in report.findings[0].message

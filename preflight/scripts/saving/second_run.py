@@ -14,7 +14,7 @@ from preflight.resuming.differences import chosen, differences, later_average
 from preflight.resuming.facts import Resumed
 from preflight.resuming.in_configs import with_key
 from preflight.resuming.moments import SAVE, STEP, Moment, WrittenDown, read_lines
-from preflight.resuming.ways import CHECKPOINT, Start
+from preflight.resuming.ways import CHECKPOINT, Start, given_with
 from preflight.scripts.elsewhere import layer_of
 from preflight.scripts.facts import Ended, Rehearsal
 from preflight.scripts.process import start
@@ -42,7 +42,7 @@ def run_again(
     scratch = tempfile.mkdtemp(prefix="again", dir=asked.wire["scratch"])
     wire = {
         **asked.wire,
-        "args": [*asked.wire["args"], *begin.words],
+        "args": given_with(asked.wire["args"], begin.words, begin.place),
         "scratch": scratch,
         "stdin": kept_in(asked.wire["scratch"]),
         "environ": {**begin.environ, **begin.launch},
