@@ -6,7 +6,7 @@ import argparse
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import NoneType
 from typing import Any, NamedTuple
@@ -89,7 +89,7 @@ def way_of(actions: Iterable[argparse.Action], given: Sequence[str]) -> ResumeWa
     return ResumeWay(
         option=name if on is None else f"{name}={on}",
         takes_path=not _is_switch(one),
-        is_given=last is not None and not _declined(given, last, is_bare=one.nargs == 0),
+        is_given=last is not None and not _declined(one.option_strings, given, last, one.nargs),
     )
 
 
@@ -102,15 +102,24 @@ def _names(one: argparse.Action, word: str) -> bool:
     return word.partition("=")[0] in one.option_strings
 
 
-def _declined(given: Sequence[str], place: int, *, is_bare: bool = False) -> int:
+def _declined(
+    names: Collection[str], given: Sequence[str], place: int, nargs: int | str | None = None
+) -> int:
     """Say how many words at a place say that nothing is resumed: `--no-resume`, `--resume 0`."""
     name, equals, value = given[place].partition("=")
     if equals:
         return int(says_no(value))
-    if name.startswith("--no-"):
+    if _turns_off(name, names):
         return 1
     behind = given[place + 1 : place + 2]
-    return 2 if not is_bare and any(map(says_no, behind)) else 0
+    return 2 if nargs != 0 and any(map(says_no, behind)) else 0
+
+
+def _turns_off(name: str, names: Iterable[str]) -> bool:
+    """Whether it is the name by which a switch is turned off: `--no-resume`, `--noresume`."""
+    plain = name.lstrip("-")
+    rest = plain.removeprefix("no").lstrip("-_")
+    return rest != plain and any(one.lstrip("-") == rest for one in names)
 
 
 def given_with(given: Sequence[str], words: Sequence[str], place: int = 0) -> list[str]:
@@ -118,10 +127,11 @@ def given_with(given: Sequence[str], words: Sequence[str], place: int = 0) -> li
     if place:
         return [*given[: place - 1], *words, *given[place:]]
     option = words[0].partition("=")[0] if words else ""
-    names = {option, option.replace("--", "--no-", 1)}
+    is_bare = len(words) == 1 and "=" not in words[0]
     for at in reversed(range(len(given))):
-        if option and given[at].partition("=")[0] in names:
-            count = _declined(given, at, is_bare=len(words) == 1 and "=" not in words[0])
+        name = given[at].partition("=")[0]
+        if option and (name == option or _turns_off(name, [option])):
+            count = _declined([option], given, at, 0 if is_bare else None)
             if count:
                 return [*given[:at], *words, *given[at + count :]]
     return [*given, *words]
@@ -132,8 +142,9 @@ def _on(one: argparse.Action) -> str | None:
     if one.choices is not None:
         said = {str(each).lower(): str(each) for each in one.choices}
         return next((said[on] for off, on in _SWITCHES if said.keys() == {off, on}), None)
-    takes_word = one.nargs in (None, "?") and one.type not in (None, str)
-    return "true" if takes_word and (one.type is bool or isinstance(one.default, bool)) else None
+    kind = getattr(one, "_typehint", one.type)  # as jsonargparse has it
+    takes_word = one.nargs in (None, "?") and kind not in (None, str)
+    return "true" if takes_word and (kind is bool or isinstance(one.default, bool)) else None
 
 
 def _is_switch(one: argparse.Action) -> bool:
@@ -161,7 +172,8 @@ def as_action(parameter: Any) -> argparse.Action:
 
 def _name(one: argparse.Action) -> str:
     """Give the longest name of an option; of those of a switch, not the one that turns it off."""
-    return max(one.option_strings, key=lambda name: (not name.startswith("--no-"), len(name)))
+    names = one.option_strings
+    return max(names, key=lambda name: (not _turns_off(name, names), len(name)))
 
 
 def _resumes(one: argparse.Action) -> bool:

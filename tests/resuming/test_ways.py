@@ -15,6 +15,7 @@ from preflight.resuming.ways import (
     as_action,
     given_with,
     may_go_on,
+    option,
     path_of,
     way_by_key,
     way_of,
@@ -271,3 +272,20 @@ def test_what_stands_behind_a_switch_is_no_word_of_its() -> None:
 
     assert way is not None
     assert way.is_given
+
+
+def test_a_switch_has_the_name_that_turns_it_on_whatever_the_other_is() -> None:
+    """As simple-parsing has them."""
+    one = argparse.Action(
+        ["--resume", "--noresume"], "resume", nargs="?", type=as_bool, default=False
+    )
+
+    assert way_of([one], ()) == ResumeWay(option="--resume=true", takes_path=False)
+    assert way_of([option("--notes_to_resume")], ()) is not None
+
+
+def test_a_type_of_jsonargparse_says_that_it_is_a_switch() -> None:
+    one = argparse.Action(["--resume"], "resume")
+    one._typehint = bool  # type: ignore[attr-defined]
+
+    assert way_of([one], ()) == ResumeWay(option="--resume=true", takes_path=False)
