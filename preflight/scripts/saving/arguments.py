@@ -68,9 +68,11 @@ def _of_fields(parser: Any, *_: Any, **__: Any) -> ResumeWay | None:
 
 
 def _fields(config: Any, within: str = "") -> Iterator[tuple[str, Any]]:
-    if not dataclasses.is_dataclass(config):
+    try:
+        kinds = typing.get_type_hints(config) if dataclasses.is_dataclass(config) else {}
+    except NameError:  # of an import for type checkers alone
         return
-    for name, kind in typing.get_type_hints(config).items():
+    for name, kind in kinds.items():
         yield f"{within}{name}", kind
         yield from _fields(kind, f"{within}{name}.")
 
