@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -14,6 +15,13 @@ SETUP, TRAINING, EVALUATION = "setup", "training", "evaluation"
 
 LEFT = "left in eval"
 """Of a model that was trained on as an evaluation had left it."""
+
+
+# What Pillow says of an image that is cut, or is none.
+_OF_IMAGE = re.compile(
+    r"(\w+\.)*UnidentifiedImageError|SyntaxError: broken PNG"
+    r"|OSError: (image file is truncated|(broken|unrecognized) data stream)"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +74,21 @@ class Raised:
 
     behind: bool = False
     """Whether a loop was left early by us before it: the job may come there otherwise."""
+
+    @property
+    def is_of_image(self) -> bool:
+        """Whether Pillow says it of an image; the line that opens it is not at fault."""
+        return _OF_IMAGE.match(self.error) is not None
+
+
+class RankLength(NamedTuple):
+    """How long an epoch of a loader is, as one rank of a process group has it."""
+
+    rank: int
+    batches: int
+    samples: int
+    at: Frame | None = None
+    """The line that begins it."""
 
 
 class Waiting(NamedTuple):
@@ -132,6 +155,9 @@ class Rehearsal:
 
     shortened: tuple[str, ...] = ()
     """What was shortened, in words: `50,000 batches of an epoch to 2 (train.py:40)`."""
+
+    lengths: tuple[RankLength, ...] = ()
+    """Where it has started several ranks: of their loaders, as each rank begins them."""
 
     on_cpu: Frame | None = None
     """The line that asked for a GPU first, for which the CPU stood in."""

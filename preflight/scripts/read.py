@@ -20,7 +20,7 @@ from preflight.flow.told import Flows
 from preflight.kinds.asked import Asked
 from preflight.kinds.rooms import facts_of
 from preflight.scripts.elsewhere import folder_of
-from preflight.scripts.facts import Ended, Met, Raised, Rehearsal
+from preflight.scripts.facts import Ended, Met, Raised, RankLength, Rehearsal
 from preflight.scripts.process import ScriptProcess, start
 from preflight.scripts.thread_stacks import below, stacks_of
 from preflight.scripts.watch import MOMENTS, OF_PROCESS
@@ -36,7 +36,7 @@ _POLL = 0.05
 _LAST_WORDS = 20.0
 
 # What each process that trains tells of itself alone.
-_OF_EACH = ("met", "gave", "steps", "ended", "counts", "counted", "counting")
+_OF_EACH = ("met", "gave", "steps", "ended", "counts", "counted", "counting", "lengths")
 
 # How long, where a thread in the background was stopped, for which the others may wait for ever.
 _LAST_WORDS_OF_OTHERS = 3.0
@@ -53,6 +53,7 @@ class Heard:
     ended: Ended | None = None
     on_cpu: Frame | None = None
     steps: int = 0
+    lengths: list[RankLength] = field(default_factory=list)
     flows: Flows = field(default_factory=Flows)
     patience: float = _LAST_WORDS
     left: bool = False
@@ -100,6 +101,7 @@ class Heard:
         elif "on_cpu" in line:
             self.on_cpu = from_wire(Frame, line["on_cpu"])
         else:
+            self.lengths += [from_wire(RankLength, one) for one in line.get("lengths", ())]
             self._hear_end(line)
 
     def _hear_rank(self, number: int, line: Mapping[str, Any]) -> None:
@@ -271,5 +273,6 @@ def _rehearsal(asked: Asked, heard: Heard, ended: Ended, seconds: float) -> Rehe
         steps=heard.steps,
         threads=tuple(heard.threads),
         shortened=tuple(heard.shortened),
+        lengths=tuple(one for each in (heard, *heard.ranks.values()) for one in each.lengths),
         on_cpu=heard.on_cpu,
     )

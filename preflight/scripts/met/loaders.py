@@ -16,6 +16,7 @@ from preflight.scripts.met.evaluated import look_at_sums
 from preflight.scripts.met.left_in_eval import left_of
 from preflight.scripts.met.loops.epoch_ends import LAST, WholeEpoch, last_of, length, whole_epoch
 from preflight.scripts.met.loops.passes import Passes
+from preflight.scripts.met.rank_lengths import RankLengths
 from preflight.scripts.met.running_out import counted_of
 from preflight.scripts.met.steps import numbers_of, trained_of
 from preflight.scripts.points import Point
@@ -169,7 +170,7 @@ def _is_without_gradients() -> bool:
 
 
 def _wrap(original: Callable[[Any], Iterator[Any]], watch: Watch) -> Callable[[Any], Any]:
-    passes, seen = Passes(watch), _Seen(watch)
+    passes, seen, lengths = Passes(watch), _Seen(watch), RankLengths(watch)
 
     @functools.wraps(original)
     def begin(loader: Any) -> Any:
@@ -181,6 +182,7 @@ def _wrap(original: Callable[[Any], Iterator[Any]], watch: Watch) -> Callable[[A
             evaluating = is_mode_of_one or _is_without_gradients()
             most = watch.batches if evaluating else passes.begin(at)
             told_by, flow = seen.look_once(loader, at)
+            lengths.tell(loader, at)
             watch.goes_on(evaluating=evaluating)
             try:
                 batches = original(loader)

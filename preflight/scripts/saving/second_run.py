@@ -125,7 +125,9 @@ def _judged(
     if not began and ended.how in WHOLE and not ended.code:
         return replace(resumed, unasked=f"{added} {NO_STEP}")
     lacks = ended.raised.lacks if ended.raised is not None else None
-    is_usage = ended.how == "exited" and ended.code == _USAGE and not heard.met
+    has_loaded = any(one.what == "load" for one in heard.met.values())
+    # fire calls what it is given before it refuses what is left over.
+    is_usage = ended.how == "exited" and ended.code == _USAGE and not has_loaded
     is_refused = not began and _refuses(ended, begin, told)
     if is_usage or is_refused or (lacks is not None and lacks.kind == "arguments"):
         return replace(resumed, unasked=f"its arguments do not take {added}")

@@ -38,7 +38,7 @@ class Passes:
 
         self._together = Together()
         self._leaving = Leaving(watch)
-        self.beginnings = Beginnings(watch)
+        self.beginnings = Beginnings(watch, self._together)
         self._ended = ""
         """What was told of the first end: a bare `except` goes on behind it, again and again."""
 
