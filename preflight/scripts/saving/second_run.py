@@ -52,7 +52,7 @@ def run_again(
         **asked.wire,
         "args": given_with(asked.wire["args"], begin.words, begin.place),
         "scratch": scratch,
-        "stdin": kept_in(asked.wire["scratch"]),
+        "stdin": kept_in(asked.wire["scratch"], asked.wire.get("stdin")),
         "environ": {**begin.environ, **begin.launch},
         "layer": asked.wire.get("layer") or asked.wire["scratch"],
     }
