@@ -32,7 +32,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from operator import itemgetter
 
-from preflight.check import Foreign, check
+from preflight.check import check
 from preflight.facts import (
     EVALUATES,
     EVENED,
@@ -40,8 +40,8 @@ from preflight.facts import (
     Frame,
     RankSeen,
     RanksSeen,
-    Rehearsal,
     Same,
+    StartedRanks,
 )
 from preflight.finding import Finding, Location, Severity
 from preflight.job import Job
@@ -60,23 +60,21 @@ LENGTH = "batches of an epoch"
 _ASIDE = {EVALUATES, EVENED}
 
 
-def _alone(facts: RanksSeen | Rehearsal, _job: Job) -> str | None:
-    if isinstance(facts, Rehearsal):
-        of_ranks = {one.rank for one in facts.lengths}
-        return None if len(of_ranks) > 1 else Foreign("it starts no ranks of which loaders are met")
-    return "rank 0 tells of all ranks" if facts.rank else None
+def _alone(facts: RanksSeen | StartedRanks, _job: Job) -> str | None:
+    of_another = isinstance(facts, RanksSeen) and facts.rank
+    return "rank 0 tells of all ranks" if of_another else None
 
 
 @check(
-    over=(RanksSeen, Rehearsal),
+    over=(RanksSeen, StartedRanks),
     title="ranks that see something else than rank 0",
     many="things are otherwise on some ranks",
     severity=Severity.ERROR,
     skip=_alone,
 )
-def world_unlike(facts: RanksSeen | Rehearsal, _job: Job) -> Iterator[Finding]:
+def world_unlike(facts: RanksSeen | StartedRanks, _job: Job) -> Iterator[Finding]:
     """Report what other ranks have found, and then in what they differ."""
-    if isinstance(facts, Rehearsal):
+    if isinstance(facts, StartedRanks):
         yield from _unlike_lengths(facts)
         return
     yield from _found(facts)
@@ -86,7 +84,7 @@ def world_unlike(facts: RanksSeen | Rehearsal, _job: Job) -> Iterator[Finding]:
         yield from _unlike(key, by_rank, mild=evened or key[1] in mild)
 
 
-def _unlike_lengths(facts: Rehearsal) -> Iterator[Finding]:
+def _unlike_lengths(facts: StartedRanks) -> Iterator[Finding]:
     """Report loaders that are longer on some of the ranks that a script has started itself.
 
     What a line begins is compared in its order, as far as all ranks have come.
@@ -96,9 +94,8 @@ def _unlike_lengths(facts: Rehearsal) -> Iterator[Finding]:
         if one.at is not None:
             value = f"{one.batches:,} batches of {one.samples:,} samples"
             by_line.setdefault(one.at, {}).setdefault(one.rank, []).append(value)
-    evened = facts.times("join") > 0
     for at, values in by_line.items():
-        mild = evened or any(one.what == "evaluation" and one.at == at for one in facts.met)
+        mild = facts.evened or at in facts.evaluates
         least = min(map(len, values.values()))
         by_rank = {
             rank: Same(

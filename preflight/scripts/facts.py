@@ -156,9 +156,6 @@ class Rehearsal:
     shortened: tuple[str, ...] = ()
     """What was shortened, in words: `50,000 batches of an epoch to 2 (train.py:40)`."""
 
-    lengths: tuple[RankLength, ...] = ()
-    """Where it has started several ranks: of their loaders, as each rank begins them."""
-
     on_cpu: Frame | None = None
     """The line that asked for a GPU first, for which the CPU stood in."""
 
@@ -184,6 +181,23 @@ class Rehearsal:
         """Name what no such script is without and was not seen: it was not rehearsed."""
         wanted = {"evaluation": "evaluation", "save": "save"}
         return tuple(word for what, word in wanted.items() if not self.times(what))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StartedRanks:
+    """The ranks of a process group that a script has started itself."""
+
+    name: str
+    """Of the script, as it was typed."""
+
+    lengths: tuple[RankLength, ...]
+    """Of their loaders, as each rank begins them."""
+
+    evaluates: tuple[Frame, ...] = ()
+    """The lines that evaluate."""
+
+    evened: bool = False
+    """Whether a rank with fewer batches is not waited for (`Join`)."""
 
 
 def in_words(found: Sequence[Rehearsal]) -> str | None:

@@ -8,7 +8,7 @@ import os
 import shlex
 import shutil
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -20,7 +20,7 @@ from preflight.flow.told import Flows
 from preflight.kinds.asked import Asked
 from preflight.kinds.rooms import facts_of
 from preflight.scripts.elsewhere import folder_of
-from preflight.scripts.facts import Ended, Met, Raised, RankLength, Rehearsal
+from preflight.scripts.facts import Ended, Met, Raised, RankLength, Rehearsal, StartedRanks
 from preflight.scripts.process import ScriptProcess, start
 from preflight.scripts.thread_stacks import below, stacks_of
 from preflight.scripts.watch import MOMENTS, OF_PROCESS
@@ -194,7 +194,20 @@ def look(asked: Asked) -> list[Facts]:
     flows = heard.flows.of_all(ended.how, asked.root)
     counted = (CountedInScript(flow=one) for one in flows)
     given = map(facts_of, heard.given.values())
-    return [_rehearsal(asked, heard, ended, seconds), *given, *counted]
+    rehearsal = _rehearsal(asked, heard, ended, seconds)
+    return [rehearsal, *_ranks(rehearsal, heard), *given, *counted]
+
+
+def _ranks(rehearsal: Rehearsal, heard: Heard) -> Iterator[StartedRanks]:
+    """Give those of a group, where there are several."""
+    lengths = tuple(one for each in (heard, *heard.ranks.values()) for one in each.lengths)
+    if len({one.rank for one in lengths}) > 1:
+        yield StartedRanks(
+            name=rehearsal.name,
+            lengths=lengths,
+            evaluates=tuple(one.at for one in rehearsal.met if one.what == "evaluation" and one.at),
+            evened=rehearsal.times("join") > 0,
+        )
 
 
 def _name(wire: Mapping[str, Any]) -> str:
@@ -273,6 +286,5 @@ def _rehearsal(asked: Asked, heard: Heard, ended: Ended, seconds: float) -> Rehe
         steps=heard.steps,
         threads=tuple(heard.threads),
         shortened=tuple(heard.shortened),
-        lengths=tuple(one for each in (heard, *heard.ranks.values()) for one in each.lengths),
         on_cpu=heard.on_cpu,
     )
