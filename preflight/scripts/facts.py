@@ -205,6 +205,13 @@ def in_words(found: Sequence[Rehearsal]) -> str | None:
     return "; ".join(_one(each) for each in found) or None
 
 
+def _seldom(seen: Rehearsal) -> str:
+    """Say by which option it would come to what comes seldom."""
+    found = ((one.at, one.name) for one in seen.met if one.what == "seldom")
+    said = (f"; --batches {name} comes to {at.file}:{at.line}" for at, name in found if at)
+    return "".join(said)
+
+
 def _one(seen: Rehearsal) -> str:
     loops = sum(one.what == "loader" for one in seen.met)
     nouns = (("evaluation", "evaluation"), ("save", "save"))
@@ -226,6 +233,7 @@ def _one(seen: Rehearsal) -> str:
         missing.append("loss of an evaluation")
     if missing:
         line += f"; not rehearsed: {', '.join(f'no {one}' for one in missing)} seen"
+        line += _seldom(seen) if seen.not_reached else ""
     if seen.ended.unfinished and seen.ended.how != "stopped":
         line += "; ended by us, since what it did at its end took longer than 20 s"
     for what, words in (

@@ -49,6 +49,7 @@ class Shortened:
         self._flow = flow
         self._batches: Iterator[Any] | None = batches
         self._most = most
+        self._is_full = most == passes.watch.batches
         self._passes = passes
         self._watch = passes.watch
         self._at = at
@@ -125,6 +126,10 @@ class Shortened:
             return False
         if self._adds_up() and self._passes.awaits_step(self._at):
             return True
+        if self._is_full and self._kind == "training":
+            batches = length_of(self._batches)
+            if self._passes.seldom.more(self._given, batches, self._at):
+                return True
         self.more = self._passes.beginnings.more(self, self._at, self._given)
         return bool(self.more) or self._passes.goes_beyond(self._at)
 
