@@ -282,7 +282,7 @@ def _rehearsal(asked: Asked, heard: Heard, ended: Ended, seconds: float) -> Rehe
         file=name_of(os.path.abspath(path), asked.root) if path else asked.wire["module"],
         ended=ended,
         seconds=seconds,
-        met=tuple(heard.met[place] for place in sorted(heard.met)),
+        met=tuple(one for _, one in sorted(heard.met.items()) if one.count or one.epochs),
         steps=heard.steps,
         threads=tuple(heard.threads),
         shortened=tuple(heard.shortened),

@@ -49,6 +49,9 @@ class Shortened:
         self._flow = flow
         self._batches: Iterator[Any] | None = batches
         self._most = most
+        self._is_told = False
+        """Whether it was told as an evaluation."""
+
         self._is_full = most == passes.watch.batches
         self._passes = passes
         self._watch = passes.watch
@@ -118,6 +121,7 @@ class Shortened:
         watch.met(Met(what="loader", at=self._at))
         if watch.while_at == "evaluation" and self._given == 1:
             watch.evaluates(self._at)
+            self._is_told = True
         return batch
 
     def _has_more(self) -> bool:
@@ -157,6 +161,8 @@ class Shortened:
         if self._kind == "evaluation" and numbers_of(self._watch).steps > self._began:
             self._kind = "training"
             self._passes.trains.add(self._at)
+            if self._is_told:  # another model, an average, was set to evaluate for good
+                self._watch.met(Met(what="evaluation", at=self._at, count=-1))
         return self._kind == "evaluation"
 
     def _over(self, *, evaluating: bool) -> None:
