@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from types import FrameType
 from typing import Any
 
-from preflight.scripts.met.loops.counted import at_work, calls_with
+from preflight.scripts.met.loops.counted import at_work, calls_with, held
 from preflight.scripts.met.steps import numbers_of
 from preflight.scripts.points import Point
 from preflight.scripts.watch import Watch
@@ -74,22 +74,6 @@ def _holder(node: ast.AST, frame: FrameType) -> tuple[str, list[Any]] | None:
             values = held(holder, frame)
             if isinstance(values, list) and calls_with(frame, holder) & _ONE_OF_ALL:
                 return ast.unparse(holder), [each for one in values for each in _losses(one)]
-    return None
-
-
-def held(node: ast.AST, frame: FrameType) -> Any:
-    """Give what a name, an attribute or an entry of a dict is, without a call; None: unknown."""
-    match node:
-        case ast.Constant(value=value):
-            return value
-        case ast.Name(id=name):
-            return frame.f_locals.get(name, frame.f_globals.get(name))
-        case ast.Attribute(value=inner, attr=name):
-            return getattr(held(inner, frame), "__dict__", {}).get(name)
-        case ast.Subscript(value=inner, slice=place):
-            within, key = held(inner, frame), held(place, frame)
-            if isinstance(within, dict) and isinstance(key, (str, int)):
-                return dict.get(within, key)
     return None
 
 

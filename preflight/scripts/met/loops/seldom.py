@@ -13,8 +13,7 @@ from types import FrameType
 from typing import NamedTuple
 
 from preflight.scripts.facts import Met
-from preflight.scripts.met.evaluated import held
-from preflight.scripts.met.loops.counted import at_work
+from preflight.scripts.met.loops.counted import at_work, held
 from preflight.scripts.met.loops.ranks_in_step import Together
 from preflight.scripts.watch import Watch
 from preflight.users_code.facts import Frame
