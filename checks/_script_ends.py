@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
 from preflight.check import Check, Job
@@ -12,12 +11,6 @@ from preflight.values.code_name import module_command
 from preflight.values.names import counted, shown
 
 _NO_PACKAGE = "ImportError: attempted relative import with no known parent package"
-
-# What Pillow says of an image that is cut, or is none; the line that opens it is not at fault.
-_OF_IMAGE = re.compile(
-    r"(\w+\.)*UnidentifiedImageError|OSError: (image file is truncated|broken data stream)"
-    r"|SyntaxError: broken PNG"
-)
 
 
 def in_evaluation(raised: Raised) -> bool:
@@ -50,7 +43,7 @@ def told(check: Check, raised: Raised, facts: Rehearsal, job: Job, why: str) -> 
         fix = "Mend this line."
     if "/" in facts.file and raised.error.startswith(_NO_PACKAGE):
         fix = f"Start it as a module of its package:  {module_command(facts.file)}"
-    if _OF_IMAGE.match(raised.error):
+    if raised.is_of_image:
         fix = (
             "Take out the image that is damaged: each is told where its loader lists its files, or "
             "where the folder that holds them is named, as data=…"

@@ -10,6 +10,9 @@ What it finds
     is told so. What a rank raises since another one has gone is left out. A rank that tells nothing
     has died or is late: then this is CANNOT JUDGE.
 
+    Of ranks that a script starts itself (torch.multiprocessing.spawn, mp.Process), how many batches
+    a loader has is compared in the same way, where they are in a process group.
+
     How many batches a loader has is an error, but for evaluations, and where `Join` evens it out.
     That GPUs and network interfaces are numbered otherwise, and folders named otherwise, is not
     compared.
@@ -30,7 +33,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from operator import itemgetter
 
 from preflight.check import check
-from preflight.facts import EVALUATES, EVENED, FoundThere, RankSeen, RanksSeen, Same
+from preflight.facts import (
+    EVALUATES,
+    EVENED,
+    FoundThere,
+    Frame,
+    RankSeen,
+    RanksSeen,
+    Same,
+    StartedRanks,
+)
 from preflight.finding import Finding, Location, Severity
 from preflight.job import Job
 from preflight.values.names import counted, shown
@@ -40,31 +52,60 @@ _LOST = re.compile(
     r"|recvvalue|DistNetworkError|DistStoreError|NCCL|timed? ?out"
 )
 
+# Of a last batch that is shorter on one rank, nobody waits.
+_SAMPLES = re.compile(r" of [\d,]+ samples")
+
+LENGTH = "batches of an epoch"
+
 _ASIDE = {EVALUATES, EVENED}
 
 
-def _alone(facts: RanksSeen, _job: Job) -> str | None:
-    return "rank 0 tells of all ranks" if facts.rank else None
+def _alone(facts: RanksSeen | StartedRanks, _job: Job) -> str | None:
+    of_another = isinstance(facts, RanksSeen) and facts.rank
+    return "rank 0 tells of all ranks" if of_another else None
 
 
 @check(
-    over=RanksSeen,
+    over=(RanksSeen, StartedRanks),
     title="ranks that see something else than rank 0",
     many="things are otherwise on some ranks",
     severity=Severity.ERROR,
     skip=_alone,
 )
-def world_unlike(facts: RanksSeen, _job: Job) -> Iterator[Finding]:
+def world_unlike(facts: RanksSeen | StartedRanks, _job: Job) -> Iterator[Finding]:
     """Report what other ranks have found, and then in what they differ."""
+    if isinstance(facts, StartedRanks):
+        yield from _unlike_lengths(facts)
+        return
     yield from _found(facts)
     evened = any(one.what == EVENED for each in facts.every for one in each.same)
     mild = {one.at for each in facts.every for one in each.same if one.what == EVALUATES}
     for key, by_rank in _by_what(facts.every).items():
-        groups: dict[str, list[int]] = {}
-        for rank, one in sorted(by_rank.items(), key=itemgetter(0)):
-            groups.setdefault(one.value, []).append(rank)
-        if len(groups) > 1:
-            yield _unlike(key, groups, by_rank, mild=evened or key[1] in mild)
+        yield from _unlike(key, by_rank, mild=evened or key[1] in mild)
+
+
+def _unlike_lengths(facts: StartedRanks) -> Iterator[Finding]:
+    """Report loaders that are longer on some of the ranks that a script has started itself.
+
+    What a line begins is compared in its order, as far as all ranks have come.
+    """
+    by_line: dict[Frame, dict[int, list[str]]] = {}
+    for one in facts.lengths:
+        if one.at is not None:
+            value = f"{one.batches:,} batches of {one.samples:,} samples"
+            by_line.setdefault(one.at, {}).setdefault(one.rank, []).append(value)
+    for at, values in by_line.items():
+        mild = facts.evened or at in facts.evaluates
+        least = min(map(len, values.values()))
+        by_rank = {
+            rank: Same(
+                what=LENGTH,
+                value=", then ".join(dict.fromkeys(those[:least])),
+                severity=Severity.ERROR,
+            )
+            for rank, those in values.items()
+        }
+        yield from _unlike((LENGTH, at.place()), by_rank, mild=mild)
 
 
 def _by_what(every: Iterable[RankSeen]) -> Mapping[tuple[str, Location | None], dict[int, Same]]:
@@ -83,13 +124,14 @@ def _by_what(every: Iterable[RankSeen]) -> Mapping[tuple[str, Location | None], 
 
 
 def _unlike(
-    key: tuple[str, Location | None],
-    groups: Mapping[str, list[int]],
-    by_rank: Mapping[int, Same],
-    *,
-    mild: bool,
-) -> Finding:
+    key: tuple[str, Location | None], by_rank: Mapping[int, Same], *, mild: bool
+) -> Iterator[Finding]:
     what, at = key
+    groups: dict[str, list[int]] = {}
+    for rank, one in sorted(by_rank.items(), key=itemgetter(0)):
+        groups.setdefault(one.value, []).append(rank)
+    if len({_SAMPLES.sub("", one) for one in groups}) < 2:
+        return
     said = "; ".join(f"{shown(value)} on {_ranks(ranks)}" for value, ranks in groups.items())
     severity = max(one.severity for one in by_rank.values())
     is_length = at is not None
@@ -99,7 +141,7 @@ def _unlike(
     else:
         why = "What is tried on one rank does not hold for the others."
         fix = "Make it the same on all ranks."
-    return world_unlike.found(
+    yield world_unlike.found(
         f"{shown(what)}: {said}",
         at=at or Location(name="ranks"),
         severity=min(severity, Severity.WARNING) if mild and is_length else severity,

@@ -73,7 +73,7 @@ from preflight.pipelines.facts import Loss, Reads, ReadsClasses, Shifted, Stage,
 from preflight.ranks.facts import OneEntry, Owned, World, WorldFacts
 from preflight.ranks.made.facts import NEARLY_ALL, OtherItems, RankBatches, RankCount, RankOrder
 from preflight.resuming.facts import Difference, Resumed, SavedState
-from preflight.scripts.facts import Ended, Met, Raised, Rehearsal, Waiting
+from preflight.scripts.facts import Ended, Met, Raised, RankLength, Rehearsal, StartedRanks, Waiting
 from preflight.shards.facts import Field, FieldSet, Oddity, SampleFields, ShardFacts, Shared
 from preflight.sheets.facts import Sheet
 from preflight.sources.facts import EnvironmentRead, LoaderCall, SourceFacts, Unguarded
@@ -195,6 +195,7 @@ __all__ = [
     "RandomDraws",
     "RankBatches",
     "RankCount",
+    "RankLength",
     "RankOrder",
     "RankSeen",
     "RanksSeen",
@@ -222,6 +223,7 @@ __all__ = [
     "Spot",
     "Stage",
     "Standing",
+    "StartedRanks",
     "Steps",
     "StorageProbe",
     "Structure",

@@ -52,6 +52,7 @@ ELSEWHERE = {
     "preflight/batches/stacks.py:_aborted": "`stacks` returns before it where there is no signal",
     "preflight/loaders/workers/left_alone.py:_end": "ends what multiprocessing starts on POSIX",
     "preflight/processes/child.py:_let_tracker_clean": "there is no such process on Windows",
+    "preflight/scripts/surroundings/standard_input.py:_terminal": "for who has `openpty`",
     "preflight/scripts/surroundings/standard_input.py:opened": "its path is one of /proc",
     "preflight/scripts/thread_stacks.py:write_when_asked": "`asking` gives nothing where it lacks",
     "preflight/users_code/fresh/anew.py:copy": "`may_fork` and `CAN_COPY` are for Linux alone",

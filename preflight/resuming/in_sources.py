@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from preflight.objects.source_trees import parsed
 from preflight.resuming.moments import ResumeWay
-from preflight.resuming.ways import names_resume
+from preflight.resuming.ways import names_resume, says_no
 from preflight.syntax.running import last_name, text_of
 
 # What is loaded by a name that says nothing of it: not `json.load`, `load_dataset`, `load_config`.
@@ -206,15 +206,18 @@ def _by_place(source: _Source, given: Sequence[str]) -> Iterator[ResumeWay]:
             continue
         if word is None and not (names_resume(read.name) or source.is_loaded(read)):
             continue
-        if read.place <= len(given) and names_resume(read.name):
+        is_given = read.place <= len(given) and names_resume(read.name)
+        declines = is_given and says_no(given[read.place - 1])
+        if is_given and not declines:
             name = f"argument {read.place}"
             yield ResumeWay(option=name, takes_path=True, is_given=True, is_guess=True)
-        elif read.place == len(given) + 1:
+        elif declines or read.place == len(given) + 1:
             yield ResumeWay(
                 option=word or "",
                 takes_path=word is None,
                 is_guess=True,
                 says_so=word is not None or names_resume(read.name),
+                place=read.place if declines else 0,
             )
 
 
@@ -230,7 +233,9 @@ def _by_key(source: _Source, given: Sequence[str], dashes: str) -> Iterator[Resu
         yield ResumeWay(
             option=option + (word or ""),
             takes_path=word is None,
-            is_given=any(one.startswith(option) for one in given),
+            is_given=any(
+                one.startswith(option) and not says_no(one[len(option) :]) for one in given
+            ),
             is_guess=True,
         )
 
@@ -242,7 +247,7 @@ def _by_variable(source: _Source) -> Iterator[ResumeWay]:
             yield ResumeWay(
                 option=f"{read.name}={word or ''}",
                 takes_path=word is None,
-                is_given=bool(os.environ.get(read.name)),
+                is_given=not says_no(os.environ.get(read.name, "")),
                 is_guess=True,
                 is_variable=True,
             )

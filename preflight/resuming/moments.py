@@ -128,6 +128,9 @@ class ResumeWay:
     says_so: bool = True
     """Whether its name says that it resumes; else it may be meant for a start with weights."""
 
+    place: int = 0
+    """Of an argument that is known by its place, and is given as none: that place."""
+
 
 Line: TypeAlias = Moment | Moved | ResumeWay
 

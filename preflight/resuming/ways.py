@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import NoneType
 from typing import Any, NamedTuple
@@ -33,6 +34,9 @@ _OTHER = re.compile(
 
 # Words of a switch that takes one, in lower case: what turns it off, and on.
 _SWITCHES = (("0", "1"), ("false", "true"), ("no", "yes"), ("off", "on"))
+
+# What else says that nothing is resumed, where a path may stand.
+_NOTHING = frozenset({"", "none", "null", *(off for off, _ in _SWITCHES)})
 
 # As scripts name an option that read `sys.argv` by hand.
 _QUOTED = re.compile(r"""["'](--?[a-zA-Z][\w-]*)=?["']""")
@@ -81,12 +85,56 @@ def way_of(actions: Iterable[argparse.Action], given: Sequence[str]) -> ResumeWa
         return None
     one = found[0]
     name, on = _name(one), _on(one)
-    words = {each.split("=")[0] for each in given}
+    last = next((at for at in reversed(range(len(given))) if _names(one, given[at])), None)
     return ResumeWay(
         option=name if on is None else f"{name}={on}",
         takes_path=not _is_switch(one),
-        is_given=not words.isdisjoint(one.option_strings),
+        is_given=last is not None and not _declined(one.option_strings, given, last, one.nargs),
     )
+
+
+def says_no(word: str) -> bool:
+    """Whether what is given for a resume says that there is none, and names nothing here."""
+    return word.strip().lower() in _NOTHING and not os.path.exists(word)
+
+
+def _names(one: argparse.Action, word: str) -> bool:
+    return word.partition("=")[0] in one.option_strings
+
+
+def _declined(
+    names: Collection[str], given: Sequence[str], place: int, nargs: int | str | None = None
+) -> int:
+    """Say how many words at a place say that nothing is resumed: `--no-resume`, `--resume 0`."""
+    name, equals, value = given[place].partition("=")
+    if equals:
+        return int(says_no(value))
+    if _turns_off(name, names):
+        return 1
+    behind = given[place + 1 : place + 2]
+    return 2 if nargs != 0 and any(map(says_no, behind)) else 0
+
+
+def _turns_off(name: str, names: Iterable[str]) -> bool:
+    """Whether it is the name by which a switch is turned off: `--no-resume`, `--noresume`."""
+    plain = name.lstrip("-")
+    rest = plain.removeprefix("no").lstrip("-_")
+    return rest != plain and any(one.lstrip("-") == rest for one in names)
+
+
+def given_with(given: Sequence[str], words: Sequence[str], place: int = 0) -> list[str]:
+    """Add words to those given, or put them where the same option says that nothing is resumed."""
+    if place:
+        return [*given[: place - 1], *words, *given[place:]]
+    option = words[0].partition("=")[0] if words else ""
+    is_bare = len(words) == 1 and "=" not in words[0]
+    for at in reversed(range(len(given))):
+        name = given[at].partition("=")[0]
+        if option and (name == option or _turns_off(name, [option])):
+            count = _declined([option], given, at, 0 if is_bare else None)
+            if count:
+                return [*given[:at], *words, *given[at + count :]]
+    return [*given, *words]
 
 
 def _on(one: argparse.Action) -> str | None:
@@ -94,8 +142,9 @@ def _on(one: argparse.Action) -> str | None:
     if one.choices is not None:
         said = {str(each).lower(): str(each) for each in one.choices}
         return next((said[on] for off, on in _SWITCHES if said.keys() == {off, on}), None)
-    takes_word = one.nargs in (None, "?") and one.type not in (None, str)
-    return "true" if takes_word and (one.type is bool or isinstance(one.default, bool)) else None
+    kind = getattr(one, "_typehint", one.type)  # as jsonargparse has it
+    takes_word = one.nargs in (None, "?") and kind not in (None, str)
+    return "true" if takes_word and (kind is bool or isinstance(one.default, bool)) else None
 
 
 def _is_switch(one: argparse.Action) -> bool:
@@ -123,7 +172,8 @@ def as_action(parameter: Any) -> argparse.Action:
 
 def _name(one: argparse.Action) -> str:
     """Give the longest name of an option; of those of a switch, not the one that turns it off."""
-    return max(one.option_strings, key=lambda name: (not name.startswith("--no-"), len(name)))
+    names = one.option_strings
+    return max(names, key=lambda name: (not _turns_off(name, names), len(name)))
 
 
 def _resumes(one: argparse.Action) -> bool:
@@ -166,6 +216,9 @@ class Start(NamedTuple):
     is_guess: bool = False
     """Whether it is one only if something is read of what was saved."""
 
+    place: int = 0
+    """Of what stands there among its arguments, the words are given instead."""
+
     @property
     def is_bare(self) -> bool:
         """Whether it is started as it was."""
@@ -189,7 +242,7 @@ def _start(saves: Sequence[Moment], way: ResumeWay) -> Start:
     if way.is_variable:
         name, _, word = way.option.partition("=")
         return start._replace(environ={name: value or word})
-    return start._replace(words=words_for(saves, way, None) or [])
+    return start._replace(words=words_for(saves, way, None) or [], place=way.place)
 
 
 def words_for(

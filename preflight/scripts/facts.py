@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -14,6 +15,13 @@ SETUP, TRAINING, EVALUATION = "setup", "training", "evaluation"
 
 LEFT = "left in eval"
 """Of a model that was trained on as an evaluation had left it."""
+
+
+# What Pillow says of an image that is cut, or is none.
+_OF_IMAGE = re.compile(
+    r"(\w+\.)*UnidentifiedImageError|SyntaxError: broken PNG"
+    r"|OSError: (image file is truncated|(broken|unrecognized) data stream)"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +74,21 @@ class Raised:
 
     behind: bool = False
     """Whether a loop was left early by us before it: the job may come there otherwise."""
+
+    @property
+    def is_of_image(self) -> bool:
+        """Whether Pillow says it of an image; the line that opens it is not at fault."""
+        return _OF_IMAGE.match(self.error) is not None
+
+
+class RankLength(NamedTuple):
+    """How long an epoch of a loader is, as one rank of a process group has it."""
+
+    rank: int
+    batches: int
+    samples: int
+    at: Frame | None = None
+    """The line that begins it."""
 
 
 class Waiting(NamedTuple):
@@ -160,9 +183,33 @@ class Rehearsal:
         return tuple(word for what, word in wanted.items() if not self.times(what))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StartedRanks:
+    """The ranks of a process group that a script has started itself."""
+
+    name: str
+    """Of the script, as it was typed."""
+
+    lengths: tuple[RankLength, ...]
+    """Of their loaders, as each rank begins them."""
+
+    evaluates: tuple[Frame, ...] = ()
+    """The lines that evaluate."""
+
+    evened: bool = False
+    """Whether a rank with fewer batches is not waited for (`Join`)."""
+
+
 def in_words(found: Sequence[Rehearsal]) -> str | None:
     """Say what was seen, what was shortened, and what was not rehearsed."""
     return "; ".join(_one(each) for each in found) or None
+
+
+def _seldom(seen: Rehearsal) -> str:
+    """Say by which option it would come to what comes seldom."""
+    found = ((one.at, one.name) for one in seen.met if one.what == "seldom")
+    said = (f"; --batches {name} comes to {at.file}:{at.line}" for at, name in found if at)
+    return "".join(said)
 
 
 def _one(seen: Rehearsal) -> str:
@@ -186,6 +233,7 @@ def _one(seen: Rehearsal) -> str:
         missing.append("loss of an evaluation")
     if missing:
         line += f"; not rehearsed: {', '.join(f'no {one}' for one in missing)} seen"
+        line += _seldom(seen) if seen.not_reached else ""
     if seen.ended.unfinished and seen.ended.how != "stopped":
         line += "; ended by us, since what it did at its end took longer than 20 s"
     for what, words in (

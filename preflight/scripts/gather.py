@@ -12,11 +12,13 @@ from typing import Any
 
 from preflight.batches.facts import CountedInScript
 from preflight.built.missing import always_helps, installable
+from preflight.findings.finding import Severity
 from preflight.findings.looks import Failed, Look
 from preflight.kinds.gather import Gather, Run
 from preflight.kinds.kind import Kind
 from preflight.kinds.question import Question
 from preflight.kinds.rooms import facts_of
+from preflight.kinds.target import Target
 from preflight.pipelines.facts import Reads
 from preflight.processes.rank import rank_here
 from preflight.resuming.facts import Resumed
@@ -29,7 +31,9 @@ from preflight.targets.targets import Script
 from preflight.users_code.facts import ASKED_FOR, Lack
 from preflight.values.code_name import module_command
 from preflight.values.exit_status import ending
-from preflight.values.names import shown
+from preflight.values.names import name_of, shown
+
+_IMAGES = "image-damaged"
 
 _FOR_REAL = "Try it in a copy of the folder, in which it writes for real:  --allow-writes"
 
@@ -40,6 +44,15 @@ class Scripts(Gather):
     def __init__(self, kind: Kind, run: Run) -> None:
         super().__init__(kind, run)
         self._scratch = contextlib.ExitStack()
+        self._reads: list[Reads] = []
+
+        self._held: list[tuple[Question, Rehearsal, float | None]] = []
+        """Those that such an image has stopped: judged when it is known whether it is told."""
+
+    def hear(self, _target: Target, facts: Any) -> None:
+        """Take in what a loader lists."""
+        if isinstance(facts, Reads):
+            self._reads.append(facts)
 
     def wire(self, target: Script) -> Mapping[str, Any]:
         """Give what is run, and where it may leave what we keep of it for a while."""
@@ -70,11 +83,28 @@ class Scripts(Gather):
                 one = _still_there(one, self.run.job.root)  # noqa: PLW2901
             if isinstance(one, CountedInScript):  # judged when it is known what else tells of it
                 self.run.tell(question.target, one)
+            elif isinstance(one, Rehearsal) and one.ended.raised and one.ended.raised.is_of_image:
+                self._held.append((question, one, read_at))
             elif why is not None:
                 error, fix = why
                 yield Failed(at=question.at, error=error, kinds=(type(one),), fix=fix)
             else:
                 yield from self.judged(question, one, read_at)
+
+    def finish(self) -> Iterator[Look]:
+        """Give those that an image has stopped, which is told once where its file was looked at."""
+        found = self.run.so_far.found
+        files = {
+            one.at.file
+            for one in (found if self._held else ())
+            if one.check == _IMAGES and one.severity is Severity.ERROR
+        }
+        paths = (path for one in self._reads if files for path in (*one.files, *one.shards))
+        told_by = _IMAGES if any(name_of(one, self.run.job.root) in files for one in paths) else ""
+        for question, one, read_at in self._held:
+            raised = one.ended.raised and replace(one.ended.raised, told_by=told_by)
+            facts = replace(one, ended=replace(one.ended, raised=raised))
+            yield from self.judged(question, facts, read_at)
 
     def close(self) -> None:
         """Remove the scratch folders."""

@@ -82,7 +82,7 @@ def _rehearsed(
     lay_over_disk(watch, script)
     listen(watch, watch.scratch)
     if script.get("stdin"):
-        keep_what_is_read(watch.scratch)
+        keep_what_is_read(watch.scratch, script["stdin"])
     watch.tell(steps=0)  # by which it is known to have begun
     code = _run(script, watch, asked, begun)
     watch.over()

@@ -12,7 +12,7 @@ from preflight.models.facts import Copied
 from preflight.pipelines.facts import Reads
 from preflight.resuming.facts import Resumed, SavedState
 from preflight.resuming.facts import in_words as resumes_in_words
-from preflight.scripts.facts import Rehearsal, in_words
+from preflight.scripts.facts import Rehearsal, StartedRanks, in_words
 from preflight.targets.targets import Script
 from preflight.training.facts import Steps
 from preflight.training.facts import in_words as steps_in_words
@@ -38,6 +38,7 @@ SCRIPT = Kind(
         SavedState: "save",
         Resumed: "resume",
         Steps: "steps of a script",
+        StartedRanks: "several ranks that a script has started",
     },
     lacks=lambda facts: facts.not_reached if isinstance(facts, Rehearsal) else (),
     sums_up={Rehearsal: in_words, Resumed: resumes_in_words, Steps: steps_in_words},

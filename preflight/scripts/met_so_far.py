@@ -45,6 +45,10 @@ class MetSoFar:
                 return []
         return [counted]
 
+    def has(self, *kinds: str) -> bool:
+        """Whether one of these was met."""
+        return any(one.met.what in kinds for one in list(self._met.values()))
+
     def untold(self) -> list[CountedMet]:
         """Give what was met since it was told."""
         with self._lock:

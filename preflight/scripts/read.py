@@ -8,7 +8,7 @@ import os
 import shlex
 import shutil
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -20,7 +20,7 @@ from preflight.flow.told import Flows
 from preflight.kinds.asked import Asked
 from preflight.kinds.rooms import facts_of
 from preflight.scripts.elsewhere import folder_of
-from preflight.scripts.facts import Ended, Met, Raised, Rehearsal
+from preflight.scripts.facts import Ended, Met, Raised, RankLength, Rehearsal, StartedRanks
 from preflight.scripts.process import ScriptProcess, start
 from preflight.scripts.thread_stacks import below, stacks_of
 from preflight.scripts.watch import MOMENTS, OF_PROCESS
@@ -36,7 +36,7 @@ _POLL = 0.05
 _LAST_WORDS = 20.0
 
 # What each process that trains tells of itself alone.
-_OF_EACH = ("met", "gave", "steps", "ended", "counts", "counted", "counting")
+_OF_EACH = ("met", "gave", "steps", "ended", "counts", "counted", "counting", "lengths")
 
 # How long, where a thread in the background was stopped, for which the others may wait for ever.
 _LAST_WORDS_OF_OTHERS = 3.0
@@ -53,6 +53,7 @@ class Heard:
     ended: Ended | None = None
     on_cpu: Frame | None = None
     steps: int = 0
+    lengths: list[RankLength] = field(default_factory=list)
     flows: Flows = field(default_factory=Flows)
     patience: float = _LAST_WORDS
     left: bool = False
@@ -100,6 +101,7 @@ class Heard:
         elif "on_cpu" in line:
             self.on_cpu = from_wire(Frame, line["on_cpu"])
         else:
+            self.lengths += [from_wire(RankLength, one) for one in line.get("lengths", ())]
             self._hear_end(line)
 
     def _hear_rank(self, number: int, line: Mapping[str, Any]) -> None:
@@ -192,7 +194,20 @@ def look(asked: Asked) -> list[Facts]:
     flows = heard.flows.of_all(ended.how, asked.root)
     counted = (CountedInScript(flow=one) for one in flows)
     given = map(facts_of, heard.given.values())
-    return [_rehearsal(asked, heard, ended, seconds), *given, *counted]
+    rehearsal = _rehearsal(asked, heard, ended, seconds)
+    return [rehearsal, *_ranks(rehearsal, heard), *given, *counted]
+
+
+def _ranks(rehearsal: Rehearsal, heard: Heard) -> Iterator[StartedRanks]:
+    """Give those of a group, where there are several."""
+    lengths = tuple(one for each in (heard, *heard.ranks.values()) for one in each.lengths)
+    if len({one.rank for one in lengths}) > 1:
+        yield StartedRanks(
+            name=rehearsal.name,
+            lengths=lengths,
+            evaluates=tuple(one.at for one in rehearsal.met if one.what == "evaluation" and one.at),
+            evened=rehearsal.times("join") > 0,
+        )
 
 
 def _name(wire: Mapping[str, Any]) -> str:
@@ -267,7 +282,7 @@ def _rehearsal(asked: Asked, heard: Heard, ended: Ended, seconds: float) -> Rehe
         file=name_of(os.path.abspath(path), asked.root) if path else asked.wire["module"],
         ended=ended,
         seconds=seconds,
-        met=tuple(heard.met[place] for place in sorted(heard.met)),
+        met=tuple(one for _, one in sorted(heard.met.items()) if one.count or one.epochs),
         steps=heard.steps,
         threads=tuple(heard.threads),
         shortened=tuple(heard.shortened),

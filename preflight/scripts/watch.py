@@ -150,6 +150,10 @@ class Watch:
         self._tell_each(self._so_far.add(met))
         self.sign()
 
+    def has_met(self, *kinds: str) -> bool:
+        """Whether one of these was met."""
+        return self._so_far.has(*kinds)
+
     def _tell_each(self, every: Sequence[CountedMet]) -> None:
         for one in every:
             self.tell(met=one.place, facts=to_brief(one.met))

@@ -29,6 +29,11 @@ ICON = re.compile(r"\.(?:ico|icns)$", re.IGNORECASE)
 """What a window or a page shows of itself."""
 
 TESTS = re.compile(r"tests?|testing", re.IGNORECASE)
+_OF_TESTS = re.compile(
+    rf"(?:(?:unit|integration|regression|smoke)[-_]?)?(?:{TESTS.pattern})"
+    r"(?:[-_]?(?:scripts?|code|suites?|cases?|files?))?",
+    re.IGNORECASE,
+)
 _RESOURCES = frozenset({"assets", "resources", "static", "fixtures", "tests", "test", "testing"})
 _EXAMPLES = re.compile(r"(?:.*[-_])?(?:examples?|demos?|tutorials?)(?:[-_].*)?", re.IGNORECASE)
 _CACHES = re.compile(r"caches?|.*_caches?|latents?|embed(?:ding)?s?|features?|vae", re.IGNORECASE)
@@ -97,7 +102,7 @@ class Repository:
             self._packages.add(place)
         if any(name.endswith(".py") for name in names):
             self._code.add(place)
-            if place != self._top and TESTS.fullmatch(os.path.basename(place)):
+            if place != self._top and _OF_TESTS.fullmatch(os.path.basename(place)):
                 self._tests.add(place)
         for name in names:
             if name.lower().endswith(_TEXTS) and self._texts < _MOST_TEXTS:

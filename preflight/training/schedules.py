@@ -71,6 +71,7 @@ _INTERVALS: Mapping[str, _Most] = {
     **dict.fromkeys(("ckptinterval", "checkpointevery", "saveeverynsteps"), _of_batches),
     **dict.fromkeys(("validationsteps", "evalsteps", "evalevery", "evalinterval"), _of_batches),
     **dict.fromkeys(("valinterval", "valevery", "validsteps", "valsteps"), _of_batches),
+    **dict.fromkeys(("validationinterval", "validationevery", "validateevery"), _of_batches),
     **dict.fromkeys(("samplesteps", "sampleevery", "evaleverynsteps"), _of_batches),
     **dict.fromkeys(("gradientaccumulationsteps", "accumulationsteps"), _of_batches),
     **dict.fromkeys(("gradaccumsteps", "gradaccum", "accumiter", "accumsteps"), _of_batches),

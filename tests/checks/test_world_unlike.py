@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from preflight.facts import EVALUATES, EVENED, FoundThere, RankSeen, RanksSeen, Same
@@ -58,6 +60,13 @@ def test_another_version_is_told_with_the_ranks_that_have_it() -> None:
 def test_what_only_some_ranks_have_is_no_difference_where_that_says_nothing() -> None:
     """Rank 0 may be the only one that evaluates."""
     assert told(ranks((length(10),), ())) == []
+
+
+def test_a_rank_with_fewer_samples_in_as_many_batches_is_left_alone() -> None:
+    """Its last batch is a shorter one."""
+    shorter = replace(length(10), value="10 batches of 39 samples")
+
+    assert told(ranks((length(10),), (shorter,))) == []
 
 
 def test_a_rank_with_fewer_batches_has_the_others_wait() -> None:

@@ -10,7 +10,7 @@ from preflight.resuming.every_way import ways_read
 from preflight.resuming.in_configs import configs_of, ways_by_config, with_key
 from preflight.resuming.in_sources import ways_in
 from preflight.resuming.moments import SAVE, Moment, ResumeWay
-from preflight.resuming.ways import Start, starts_for
+from preflight.resuming.ways import Start, given_with, starts_for
 
 SAVED = [Moment(what=SAVE, steps=2, path="a/last.pt")]
 
@@ -155,3 +155,27 @@ def test_a_key_that_no_source_names_is_left(tmp_path: Path) -> None:
 
     assert [*ways_by_config(str(path), ["cfg.lr"])] == []
     assert with_key("resume: no\n", "base.yaml", "resume", None) == "resume: true\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "given", "start"),
+    [
+        (
+            "cfg = OmegaConf.from_cli()\nif cfg.get('resume_from'): go_on()",
+            "resume_from=null",
+            Start(["resume_from=a/last.pt"]),
+        ),
+        ("(resume,) = sys.argv[1:]\ngo_on(resume)", "none", Start(["a/last.pt"], place=1)),
+    ],
+)
+def test_what_is_given_and_says_no_is_replaced(text: str, given: str, start: Start) -> None:
+    assert started(text, given) == [start]
+    assert given_with([given], start.words, start.place) == start.words
+
+
+def test_a_variable_that_says_no_is_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "if os.environ.get('RESUME') == 'yes': go_on()"
+    monkeypatch.setenv("RESUME", "no")
+    assert started(text) == [Start([], {"RESUME": "yes"})]
+    monkeypatch.setenv("RESUME", "yes")
+    assert started(text) == []

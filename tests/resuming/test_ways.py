@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,7 +13,9 @@ from preflight.resuming.moments import SAVE, Moment, ResumeWay
 from preflight.resuming.ways import (
     AS_STARTED,
     as_action,
+    given_with,
     may_go_on,
+    option,
     path_of,
     way_by_key,
     way_of,
@@ -218,3 +221,71 @@ def test_a_key_of_a_configuration_is_given_its_path_behind_a_sign() -> None:
     assert words_for(saves, way_by_key({"resume": False}, []), None) == ["resume=true"]
     assert words_for(saves, way_by_key(config, ["trainer.resume_from=x"]), None) is None
     assert way_by_key({"resume_epoch": 3, "resume": {"at": 3}}, []) is None
+
+
+WITH_WORD: dict[str, object] = {"name": "--resume", "type": as_bool, "default": False}
+
+
+@pytest.mark.parametrize(
+    ("option", "given", "again"),
+    [
+        ({"name": "--resume"}, ["--resume", "none", "fit"], ["--resume", "a/last.pt", "fit"]),
+        ({"name": "--resume"}, ["--lr=1", "--resume="], ["--lr=1", "--resume", "a/last.pt"]),
+        ({"name": "--resume"}, ["--resume", ""], ["--resume", "a/last.pt"]),
+        ({"name": "--resume"}, ["--resume=False", "-q"], ["--resume", "a/last.pt", "-q"]),
+        (WITH_WORD, ["--resume", "0", "-q"], ["--resume=true", "-q"]),
+        (
+            {"name": "--resume", "action": argparse.BooleanOptionalAction},
+            ["--no-resume", "-q"],
+            ["--resume", "-q"],
+        ),
+    ],
+)
+def test_what_says_no_is_no_resume_that_was_asked_for(
+    option: dict[str, object], given: list[str], again: list[str]
+) -> None:
+    """Its place is that of an option of the script, which a command may follow."""
+    way = found(dict(option), given=tuple(given))
+
+    assert way is not None
+    assert not way.is_given
+    assert given_with(given, words_for([saved("a/last.pt")], way, None) or []) == again
+
+
+@pytest.mark.parametrize(
+    "given", [("--resume", "0"), ("--resume",), ("--resume", "none", "--resume", "old.pt")]
+)
+def test_a_number_that_is_a_file_and_a_word_less_asks_for_one(
+    given: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "0").mkdir()
+    monkeypatch.chdir(tmp_path)
+    way = found({"name": "--resume", "nargs": "?", "const": "auto"}, given=given)
+
+    assert way is not None
+    assert way.is_given
+
+
+def test_what_stands_behind_a_switch_is_no_word_of_its() -> None:
+    """It is a GPU, say."""
+    way = found({"name": "--resume", "action": "store_true"}, given=("--resume", "0"))
+
+    assert way is not None
+    assert way.is_given
+
+
+def test_a_switch_has_the_name_that_turns_it_on_whatever_the_other_is() -> None:
+    """As simple-parsing has them."""
+    one = argparse.Action(
+        ["--resume", "--noresume"], "resume", nargs="?", type=as_bool, default=False
+    )
+
+    assert way_of([one], ()) == ResumeWay(option="--resume=true", takes_path=False)
+    assert way_of([option("--notes_to_resume")], ()) is not None
+
+
+def test_a_type_of_jsonargparse_says_that_it_is_a_switch() -> None:
+    one = argparse.Action(["--resume"], "resume")
+    one._typehint = bool  # type: ignore[attr-defined]
+
+    assert way_of([one], ()) == ResumeWay(option="--resume=true", takes_path=False)

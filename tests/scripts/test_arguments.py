@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -65,3 +66,43 @@ def test_what_has_no_parameters_to_be_read_has_no_options(tmp_path: Path) -> Non
             point.wrap(lambda _: None, watch)(called)
 
     assert read_lines(str(tmp_path / MOMENTS)).way is None
+
+
+def switch(lr: float = 0.1, *, resume: bool = False) -> None:
+    """Have a parameter that takes no path."""
+
+
+@dataclass
+class Trainer:
+    """A part of a configuration."""
+
+    resume: bool = False
+
+
+@dataclass
+class Config:
+    """What draccus makes of a command line."""
+
+    trainer: Trainer = field(default_factory=Trainer)
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "option"),
+    [
+        ("Fire", switch, "--resume"),
+        ("cli", switch, "--resume"),
+        (
+            "ArgumentParser.parse_known_args",
+            SimpleNamespace(config_class=Config),
+            "--trainer.resume=true",
+        ),
+    ],
+)
+def test_a_parameter_that_is_true_or_false_takes_no_path(
+    name: str, given: object, option: str, tmp_path: Path
+) -> None:
+    (point,) = [one for one in POINTS if one.name == name and one.module != "argparse"]
+    with installed((), tmp_path) as watch:
+        point.wrap(lambda *_: None, watch)(given)
+
+    assert read_lines(str(tmp_path / MOMENTS)).way == ResumeWay(option=option, takes_path=False)

@@ -148,6 +148,27 @@ def test_an_image_that_no_batch_of_the_rehearsal_had_is_told(tmp_path: Path) -> 
     assert errors(look(tmp_path, "data=data")) == [("image-damaged", "data/11.png")]
 
 
+@pytest.mark.parametrize("left", [50, 5])
+def test_an_image_that_stops_the_script_is_told_once(left: int, tmp_path: Path) -> None:
+    """What Pillow raises of it stops the rehearsal: to mend is the image, and no line."""
+    lay(tmp_path, OF_FILES)
+    first = put_photos(tmp_path).with_name("00.png")
+    first.write_bytes(first.read_bytes()[:left])
+
+    assert errors(look(tmp_path)) == [("image-damaged", "data/00.png")]
+
+
+def test_an_image_that_is_in_no_list_is_told_where_it_stops_the_script(tmp_path: Path) -> None:
+    hidden = OF_FILES.replace(
+        "Image.open(self", "Image.open(open('mask.png', 'rb')) and Image.open(self"
+    )
+    lay(tmp_path, hidden)
+    put_photos(tmp_path)
+    (tmp_path / "mask.png").write_bytes(b"no image")
+
+    assert errors(look(tmp_path)) == [("script-stopped", "data.py")]
+
+
 def test_shards_of_a_loader_are_read_to_their_end(tmp_path: Path) -> None:
     pytest.importorskip("webdataset")
     lay(tmp_path, OF_SHARDS)

@@ -213,3 +213,52 @@ def test_what_only_another_one_raises_is_told_at_its_line(tmp_path: Path) -> Non
     assert plain.returncode == 1
     assert f'ranks.py", line {line}' in plain.stderr
     assert seen.told == [f"error script-stopped ranks.py:{line}"]
+
+
+APART = (
+    "    loader = DataLoader(data, 4, sampler=DistributedSampler(data, seed=1))\n",
+    """    part = torch.utils.data.Subset(data, range({})[rank::ranks])
+    sampler = DistributedSampler(part, num_replicas=1, rank=0)
+    loader = DataLoader(part, 4, sampler=sampler, drop_last={})
+""",
+)
+
+
+def parts(samples: int, *, drops: bool) -> Change:
+    return APART[0], APART[1].format(samples, drops)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_loader_that_is_longer_on_one_rank_is_told(form: str, tmp_path: Path) -> None:
+    """Plainly, the other one waits for it."""
+    path, seen = rehearsed(tmp_path, *FORMS[form], parts(79, drops=True))
+    line = line_of(path, "in self.loader:")
+
+    assert seen.told == [f"error world-unlike {path.name}:{line}"]
+    assert seen.found[0].message == (
+        "batches of an epoch: 10 batches of 40 samples on rank 0; 9 batches of 39 samples on rank 1"
+    )
+
+
+def test_parts_of_as_many_batches_are_left_alone(tmp_path: Path) -> None:
+    """Of 40 and of 39 samples, the last batch may be a short one."""
+    _, seen = rehearsed(tmp_path, parts(79, drops=False))
+
+    assert seen.told == []
+
+
+WITHOUT_GROUP = (
+    ("self.model = DistributedDataParallel(model)", "self.model = model"),
+    ("self.model.module.state_dict()", "self.model.state_dict()"),
+    ('    dist.init_process_group("gloo", rank=rank, world_size=ranks)\n', ""),
+    ("            dist.barrier()\n", ""),
+    ("    dist.destroy_process_group()\n", ""),
+)
+
+
+def test_processes_that_train_apart_may_have_other_loaders(tmp_path: Path) -> None:
+    path, seen = rehearsed(tmp_path, *WITHOUT_GROUP, parts(79, drops=True))
+    plain = run_plainly(path)
+
+    assert plain.returncode == 0
+    assert seen.told == []

@@ -318,3 +318,41 @@ def test_a_script_goes_on_where_it_would_after_a_crash_behind_its_first_save(
     line = "optimizer = torch.optim.AdamW(model.parameters(), lr=args.lr)"
     assert told(report, text)[:1] == ([] if mended else [("script-resume", line)])
     assert report.verdict == ("go" if mended else "no-go")
+
+
+def test_a_resume_that_is_given_as_none_is_rehearsed(tmp_path: Path) -> None:
+    heeds = ("    if args.resume:\n", '    if args.resume not in (None, "none"):\n')
+    text = write(tmp_path, "plain_resume.py", heeds, UNLOADED)
+    report = rehearse(tmp_path, "--resume", "none")
+    first = subprocess.run(
+        [sys.executable, "train.py", "--resume", "none", "--epochs", "1"], cwd=tmp_path, check=False
+    )
+
+    assert first.returncode == 0
+    assert {check for check, _ in told(report, text)} == {"script-resume"}
+    assert "with --resume runs/plain/last.pt" in report.findings[0].message
+
+
+BY_HAND = (
+    (
+        "    return parser.parse_args()\n",
+        """    args = parser.parse_args([])
+    for word in sys.argv[1:]:
+        name, _, value = word.removeprefix("--").partition("=")
+        if name not in vars(args):
+            raise KeyError(f"Unknown option: --{name}")
+        setattr(args, name, type(getattr(args, name))(value))
+    return args
+""",
+    ),
+    ("import os\n", "import os\nimport sys\n"),
+)
+
+
+def test_what_a_script_refuses_that_reads_its_arguments_by_hand_is_no_fault(tmp_path: Path) -> None:
+    write(tmp_path, "plain_resume.py", *BY_HAND)
+    report = rehearse(tmp_path, resume_with="--again={checkpoint}")
+    (outcome,) = (one for one in report.checks if one.id == "script-resume")
+
+    assert report.verdict == "cannot-judge"
+    assert "its arguments do not take --again=runs/plain/last.pt" in outcome.broken[0].error

@@ -178,6 +178,7 @@ def test_a_document_that_is_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
         ("pkg/__init__.py", "pkg/net/saliency_model.pt", "pkg/net/saliency_model.py"),
         ("tests/test_a.py", "tests/data/want.npy", "tests/data/in.png"),
         ("tests/test_a.py", "tests/data/0.tar"),
+        ("test_scripts/test_a.py", "test_scripts/data/in.pt"),
         ("eval/metric.py", "eval/assets/inception.npz"),
     ],
 )
@@ -198,6 +199,23 @@ def test_weights_to_try_are_no_cache(tmp_path: Path, folder: str) -> None:
 
     assert data_in(tmp_path) == []
     assert [one.of_code for one in around(tmp_path).unread] == [len(names)]
+
+
+@pytest.mark.parametrize(
+    ("names", "data"),
+    [
+        (("test_scripts/try.py", "test_scripts/data/a.png"), []),
+        (("unit_tests/try.py", "unit_tests/a.png"), []),
+        (("test_images/take.py", "test_images/a.png"), ["test_images"]),
+        (("test_scripts/a.png",), ["test_scripts"]),
+    ],
+)
+def test_pictures_beside_scripts_that_test_are_no_data(
+    tmp_path: Path, names: tuple[str, ...], data: list[str]
+) -> None:
+    put(tmp_path, "README.md", "train.py", *names)
+
+    assert data_in(tmp_path) == data
 
 
 # --- repositories, by the names of what lies in them ----------------------------------------------

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import importlib.metadata
 import socket
 from pathlib import Path
 
@@ -35,3 +37,14 @@ def test_a_path_that_is_not_there_beside_others_is_no_want_of_a_network(
     found = lacking(_asked_for(path), [str(tmp_path)])
 
     assert (found is not None and found.kind == "network") is lacks
+
+
+def test_a_part_that_another_version_of_a_package_has_is_no_package_of_its_own() -> None:
+    """As `torch._six` is, which torch has dropped."""
+    with pytest.raises(ModuleNotFoundError) as raised:
+        importlib.import_module("torch._six")
+    lack = lacking(raised.value, ())
+
+    assert lack is not None
+    assert (lack.kind, lack.name) == ("package", "torch")
+    assert lack.version == importlib.metadata.version("torch")

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from types import FrameType
 from typing import Any
 
-from preflight.scripts.met.loops.counted import at_work, calls_with
+from preflight.scripts.met.loops.counted import at_work, calls_with, held
 from preflight.scripts.met.steps import numbers_of
 from preflight.scripts.points import Point
 from preflight.scripts.watch import Watch
@@ -63,33 +63,17 @@ def _holder(node: ast.AST, frame: FrameType) -> tuple[str, list[Any]] | None:
     """Give the name of what a statement adds to, and what it holds."""
     match node:
         case ast.AugAssign(target=target, op=ast.Add()):
-            return _entries(target, frame) or (ast.unparse(target), [_held(target, frame)])
+            return _entries(target, frame) or (ast.unparse(target), [held(target, frame)])
         case ast.Assign(targets=[target], value=ast.BinOp(op=ast.Add()) as added):
             if any(_is_read(one, target) for one in ast.walk(added)):
-                return _entries(target, frame) or (ast.unparse(target), [_held(target, frame)])
+                return _entries(target, frame) or (ast.unparse(target), [held(target, frame)])
         case ast.Expr(value=ast.Call(func=ast.Attribute(value=holder, attr="update"))):
-            meter = getattr(_held(holder, frame), "__dict__", {})
+            meter = getattr(held(holder, frame), "__dict__", {})
             return ast.unparse(holder), [meter[one] for one in _OF_METERS if one in meter]
         case ast.Expr(value=ast.Call(func=ast.Attribute(value=holder, attr="append"))):
-            values = _held(holder, frame)
+            values = held(holder, frame)
             if isinstance(values, list) and calls_with(frame, holder) & _ONE_OF_ALL:
                 return ast.unparse(holder), [each for one in values for each in _losses(one)]
-    return None
-
-
-def _held(node: ast.AST, frame: FrameType) -> Any:
-    """Give what a name, an attribute or an entry of a dict is, without a call; None: unknown."""
-    match node:
-        case ast.Constant(value=value):
-            return value
-        case ast.Name(id=name):
-            return frame.f_locals.get(name, frame.f_globals.get(name))
-        case ast.Attribute(value=inner, attr=name):
-            return getattr(_held(inner, frame), "__dict__", {}).get(name)
-        case ast.Subscript(value=inner, slice=place):
-            within, key = _held(inner, frame), _held(place, frame)
-            if isinstance(within, dict) and isinstance(key, (str, int)):
-                return dict.get(within, key)
     return None
 
 
@@ -97,7 +81,7 @@ def _entries(target: ast.expr, frame: FrameType) -> tuple[str, list[Any]] | None
     """Give what a dict holds of losses, of which a statement has one after the other in turn."""
     if not isinstance(target, ast.Subscript) or isinstance(target.slice, ast.Constant):
         return None
-    holder = _held(target.value, frame)
+    holder = held(target.value, frame)
     names = [one for one in holder if LOSS.search(str(one))] if isinstance(holder, dict) else []
     name = f"{ast.unparse(target.value)}[{names[0]!r}]" if names else ast.unparse(target)
     return name, [holder[one] for one in names]

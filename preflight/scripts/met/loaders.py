@@ -16,6 +16,7 @@ from preflight.scripts.met.evaluated import look_at_sums
 from preflight.scripts.met.left_in_eval import left_of
 from preflight.scripts.met.loops.epoch_ends import LAST, WholeEpoch, last_of, length, whole_epoch
 from preflight.scripts.met.loops.passes import Passes
+from preflight.scripts.met.rank_lengths import RankLengths
 from preflight.scripts.met.running_out import counted_of
 from preflight.scripts.met.steps import numbers_of, trained_of
 from preflight.scripts.points import Point
@@ -48,6 +49,10 @@ class Shortened:
         self._flow = flow
         self._batches: Iterator[Any] | None = batches
         self._most = most
+        self._is_told = False
+        """Whether it was told as an evaluation."""
+
+        self._is_full = most == passes.watch.batches
         self._passes = passes
         self._watch = passes.watch
         self._at = at
@@ -116,6 +121,7 @@ class Shortened:
         watch.met(Met(what="loader", at=self._at))
         if watch.while_at == "evaluation" and self._given == 1:
             watch.evaluates(self._at)
+            self._is_told = True
         return batch
 
     def _has_more(self) -> bool:
@@ -124,6 +130,10 @@ class Shortened:
             return False
         if self._adds_up() and self._passes.awaits_step(self._at):
             return True
+        if self._is_full and self._kind == "training":
+            batches = length_of(self._batches)
+            if self._passes.seldom.more(self._given, batches, self._at):
+                return True
         self.more = self._passes.beginnings.more(self, self._at, self._given)
         return bool(self.more) or self._passes.goes_beyond(self._at)
 
@@ -151,6 +161,8 @@ class Shortened:
         if self._kind == "evaluation" and numbers_of(self._watch).steps > self._began:
             self._kind = "training"
             self._passes.trains.add(self._at)
+            if self._is_told:  # another model, an average, was set to evaluate for good
+                self._watch.met(Met(what="evaluation", at=self._at, count=-1))
         return self._kind == "evaluation"
 
     def _over(self, *, evaluating: bool) -> None:
@@ -169,7 +181,7 @@ def _is_without_gradients() -> bool:
 
 
 def _wrap(original: Callable[[Any], Iterator[Any]], watch: Watch) -> Callable[[Any], Any]:
-    passes, seen = Passes(watch), _Seen(watch)
+    passes, seen, lengths = Passes(watch), _Seen(watch), RankLengths(watch)
 
     @functools.wraps(original)
     def begin(loader: Any) -> Any:
@@ -181,6 +193,7 @@ def _wrap(original: Callable[[Any], Iterator[Any]], watch: Watch) -> Callable[[A
             evaluating = is_mode_of_one or _is_without_gradients()
             most = watch.batches if evaluating else passes.begin(at)
             told_by, flow = seen.look_once(loader, at)
+            lengths.tell(loader, at)
             watch.goes_on(evaluating=evaluating)
             try:
                 batches = original(loader)

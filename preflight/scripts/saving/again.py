@@ -86,7 +86,8 @@ def _again(
         ranks.ended(whole=is_whole)
         heard = ranks.hear()
         if heard is not None:
-            start = Start(heard.words, heard.environ, heard.launch, says_so=heard.says_so)
+            start = Start(heard.words, heard.environ, heard.launch)
+            start = start._replace(says_so=heard.says_so, place=heard.place)
             resumed, _ = run_again(rehearsal, start, (), asked)
             # What it waits for, or compares itself with, is rank 0's.
             yield replace(resumed, unasked="rank 0 hangs, too" if resumed.how == "stuck" else "")

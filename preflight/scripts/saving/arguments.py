@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import argparse
+import dataclasses
 import functools
 import inspect
 import sys
-from collections.abc import Callable, Mapping, Sequence
+import typing
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from preflight.resuming.moments import ResumeWay
@@ -51,7 +54,27 @@ def _of_called(*args: Any, **named: Any) -> ResumeWay | None:
         names = inspect.signature(called).parameters
     except ValueError:  # written in C
         return None
-    return way_of([option(f"--{name}") for name in names], sys.argv[1:])
+    switches = {name for name, one in names.items() if one.annotation in (bool, "bool")}
+    return way_of([option(f"--{name}", is_switch=name in switches) for name in names], sys.argv[1:])
+
+
+def _of_fields(parser: Any, *_: Any, **__: Any) -> ResumeWay | None:
+    """Of a configuration's class, of which draccus tells argparse that all is text."""
+    actions = [
+        argparse.Action([f"--{name}"], name, type=bool if kind is bool else None)
+        for name, kind in _fields(parser.config_class)
+    ]
+    return way_of(actions, sys.argv[1:])
+
+
+def _fields(config: Any, within: str = "") -> Iterator[tuple[str, Any]]:
+    try:
+        kinds = typing.get_type_hints(config) if dataclasses.is_dataclass(config) else {}
+    except NameError:  # of an import for type checkers alone
+        return
+    for name, kind in kinds.items():
+        yield f"{within}{name}", kind
+        yield from _fields(kind, f"{within}{name}.")
 
 
 def _of_flags(flags: Any, argv: Sequence[str] = (), *_: Any, **__: Any) -> ResumeWay | None:
@@ -78,6 +101,11 @@ POINTS = (
     *(
         Point(module=module, name="Command.parse_args", wrap=_hears(_of_command))
         for module in ("click.core", "typer._click.core")
+    ),
+    Point(
+        module="draccus.argparsing",
+        name="ArgumentParser.parse_known_args",
+        wrap=_hears(_of_fields),
     ),
     Point(module="fire.core", name="Fire", wrap=_hears(_of_called)),
     Point(module="tyro._cli", name="cli", wrap=_hears(_of_called)),

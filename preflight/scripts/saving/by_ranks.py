@@ -32,6 +32,9 @@ class Again(NamedTuple):
     says_so: bool
     """Whether these words and variables say that it does."""
 
+    place: int = 0
+    """Where these words stand, if they are given in place of another."""
+
     @property
     def launch(self) -> dict[str, str]:
         """Give the variables by which they find each other."""
@@ -67,7 +70,9 @@ class Ranks:
 
     def say(self, start: Start | None) -> Again | None:
         """As rank 0, say how they are started again; None: they are not."""
-        again = start and Again([*start.words], _free_port(), {**start.environ}, start.says_so)
+        again = start and Again(
+            [*start.words], _free_port(), {**start.environ}, start.says_so, start.place
+        )
         self._write("again", again)
         return again
 

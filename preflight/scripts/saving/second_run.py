@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shlex
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -14,7 +15,7 @@ from preflight.resuming.differences import chosen, differences, later_average
 from preflight.resuming.facts import Resumed
 from preflight.resuming.in_configs import with_key
 from preflight.resuming.moments import SAVE, STEP, Moment, WrittenDown, read_lines
-from preflight.resuming.ways import CHECKPOINT, Start
+from preflight.resuming.ways import CHECKPOINT, Start, given_with
 from preflight.scripts.elsewhere import layer_of
 from preflight.scripts.facts import Ended, Rehearsal
 from preflight.scripts.process import start
@@ -31,6 +32,13 @@ NO_STEP = "left it no step to take"
 # How a script ends that has shown all that it was to show.
 WHOLE = ("returned", "exited", "stopped")
 
+# How those say it who read them by hand.
+_REFUSED = re.compile(
+    r"\b(unknown|unrecogni[sz]ed|unexpected|unsupported|invalid|illegal|no such"
+    r"|not (?:an? )?(?:\w+ )?(?:known|recogni[sz]ed|used|allowed|supported|valid|in))\b",
+    re.IGNORECASE,
+)
+
 # The exit code of a script that was given arguments that it does not take.
 _USAGE = 2
 
@@ -42,9 +50,9 @@ def run_again(
     scratch = tempfile.mkdtemp(prefix="again", dir=asked.wire["scratch"])
     wire = {
         **asked.wire,
-        "args": [*asked.wire["args"], *begin.words],
+        "args": given_with(asked.wire["args"], begin.words, begin.place),
         "scratch": scratch,
-        "stdin": kept_in(asked.wire["scratch"]),
+        "stdin": kept_in(asked.wire["scratch"], asked.wire.get("stdin")),
         "environ": {**begin.environ, **begin.launch},
         "layer": asked.wire.get("layer") or asked.wire["scratch"],
     }
@@ -116,7 +124,12 @@ def _judged(
         return replace(resumed, unasked=f"it does not read {way.option} from its command line")
     if not began and ended.how in WHOLE and not ended.code:
         return replace(resumed, unasked=f"{added} {NO_STEP}")
-    if ended.how == "exited" and ended.code == _USAGE and not heard.met:
+    lacks = ended.raised.lacks if ended.raised is not None else None
+    has_loaded = any(one.what == "load" for one in heard.met.values())
+    # fire calls what it is given before it refuses what is left over.
+    is_usage = ended.how == "exited" and ended.code == _USAGE and not has_loaded
+    is_refused = not began and _refuses(ended, begin, told)
+    if is_usage or is_refused or (lacks is not None and lacks.kind == "arguments"):
         return replace(resumed, unasked=f"its arguments do not take {added}")
     found = differences(first, again) if resumed.saved_at is not None else []
     resumed = replace(_ended(resumed, ended), later=later_average(first))
@@ -127,6 +140,17 @@ def _judged(
         # Weights alone, which it loads by itself, may be meant for a start.
         found = [one._replace(is_fault=one.is_fault and one.what == "weights") for one in found]
     return replace(resumed, differences=tuple(found))
+
+
+def _refuses(ended: Ended, begin: Start, told: WrittenDown) -> bool:
+    """Whether a script that reads them by itself says that it does not know one of ours."""
+    said = "" if ended.raised is None else ended.raised.error
+    declared = {one.option.partition("=")[0] for one in told.ways}
+    names = {one.partition("=")[0] for one in begin.words if one.startswith("-") or "=" in one}
+    return bool(_REFUSED.search(said)) and any(
+        re.search(rf"(?<![\w./]){re.escape(one.lstrip('-'))}(?![\w./-])", said)
+        for one in names - declared
+    )
 
 
 def _ended(resumed: Resumed, ended: Ended) -> Resumed:

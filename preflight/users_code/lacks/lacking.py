@@ -20,14 +20,12 @@ from preflight.users_code.lacks.asked_for_gpu import (
 )
 from preflight.users_code.lacks.ending_tests import SAID_BY, innermost
 from preflight.users_code.lacks.lacking_packages import lacking_package
+from preflight.users_code.lacks.refused_arguments import refused_arguments
 from preflight.users_code.lacks.unopened_libraries import unopened_library
 from preflight.users_code.lacks.unset_variables import unset_variable
 
 # Exceptions that tell of one another; more is nobody's chain.
 _LONGEST_CHAIN = 10
-
-# With which argparse and click end a program whose command line they do not take.
-_MISTYPED = 2
 
 _SETS_MORE = ("ACCELERATE_", "TORCHELASTIC_", "PBS_", "LSB_", "FLUX_", "JSM_", "PET_")
 
@@ -78,7 +76,7 @@ def lacking(error: BaseException, folders: Sequence[str]) -> Lack | None:
     """
     for one in chain(error):
         found = (
-            _arguments(one)
+            refused_arguments(one)
             or _launch(one)
             or _gpu(one)
             or _network(one)
@@ -99,23 +97,6 @@ def chain(error: BaseException) -> Iterator[BaseException]:
         yield following
         hidden = following.__suppress_context__
         following = following.__cause__ or (None if hidden else following.__context__)
-
-
-# --- arguments ------------------------------------------------------------------------------------
-
-
-def _arguments(error: BaseException) -> Lack | None:
-    """Say that a command line is none that the code takes: argparse, or click, has ended it."""
-    if not isinstance(error, SystemExit) or error.code != _MISTYPED:
-        return None
-    said = ""
-    for frame, _ in traceback.walk_tb(error.__traceback__):
-        module = str(frame.f_globals.get("__name__"))
-        if module == "argparse" and frame.f_code.co_name == "error":
-            return Lack(kind="arguments", name=str(frame.f_locals.get("message")))
-        is_click = module.partition(".")[0] in {"click", "typer"}
-        said = "what it has printed says why" if is_click else ""
-    return Lack(kind="arguments", name=said) if said else None
 
 
 # --- launchers ------------------------------------------------------------------------------------

@@ -32,6 +32,10 @@ def lacking_package(error: BaseException, folders: Sequence[str]) -> Lack | None
     name = name or _raising_package(error)
     if name is None:
         return None
+    top, _, below = name.partition(".")
+    version = _installed(top) if below else ""
+    if version:  # which has moved or dropped a part of it
+        return Lack(kind="package", name=top, python=sys.executable, version=version)
     folder = folder_of(name, folders[0]) if folders and name.isidentifier() else ""
     return Lack(kind="package", name=name, python=sys.executable, folder=folder)
 

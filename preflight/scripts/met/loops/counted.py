@@ -12,6 +12,7 @@ import io
 import sys
 from collections.abc import Iterator
 from types import FrameType
+from typing import Any
 
 _ENDS = "StopIteration"
 _KINDS = (ast.Call, ast.For, ast.While, ast.Try, ast.With, ast.DictComp, ast.ListComp)
@@ -143,3 +144,19 @@ def _nodes(file: str) -> tuple[tuple[ast.AST, int, int], ...]:
             end = node.body[-1] if isinstance(node, ast.Try) else node
             found.append((node, node.lineno, end.end_lineno or node.lineno))
     return tuple(found)
+
+
+def held(node: ast.AST, frame: FrameType) -> Any:
+    """Give what a name, an attribute or an entry of a dict is, without a call; None: unknown."""
+    match node:
+        case ast.Constant(value=value):
+            return value
+        case ast.Name(id=name):
+            return frame.f_locals.get(name, frame.f_globals.get(name))
+        case ast.Attribute(value=inner, attr=name):
+            return getattr(held(inner, frame), "__dict__", {}).get(name)
+        case ast.Subscript(value=inner, slice=place):
+            within, key = held(inner, frame), held(place, frame)
+            if isinstance(within, dict) and isinstance(key, (str, int)):
+                return dict.get(within, key)
+    return None

@@ -14,7 +14,9 @@ from types import FrameType
 from typing import Any, NamedTuple
 
 from preflight.loaders.epoch import epoch_of
+from preflight.processes.rank import ranks_in_group
 from preflight.scripts.met.loops.counted import at_work, counts_by_length
+from preflight.scripts.met.loops.ranks_in_step import Together
 from preflight.scripts.watch import Watch
 from preflight.users_code.facts import Frame
 from preflight.values.names import counted
@@ -112,8 +114,9 @@ def last_of(batches: Any) -> Any:
 class Beginnings:
     """Which epochs a line has begun that are under way, and of which the last batch was given."""
 
-    def __init__(self, watch: Watch) -> None:
+    def __init__(self, watch: Watch, together: Together) -> None:
         self._watch = watch
+        self._together = together
         self._begun: dict[Frame | None, list[weakref.ref[Any]]] = {}
         self._given: set[tuple[Frame | None, int]] = set()
 
@@ -128,18 +131,27 @@ class Beginnings:
     def more(self, one: Any, at: Frame | None, given: int) -> str:
         """Say which batch it gives beyond the few: its LAST, the NEXT beside that of another, none.
 
-        Once for each line and length.
+        Once for each line and length. All ranks of a group take one or none.
         """
         watch = self._watch
-        if watch.options.get("resuming") or watch.left or one.whole is None:
+        if watch.options.get("resuming") or watch.left:
             return ""
         beside = [each for each in self._under_way(at) if each is not one]
         together = [each.whole for each in (one, *beside)]
         if not any(each.more for each in beside):  # by which it was decided for all of them
-            key = at, one.whole.batches
-            if key in self._given or not is_last_due(together, given, watch):
+            key = at, one.whole.batches if one.whole is not None else 0
+            if key in self._given:
                 return ""
-            self._given.add(key)
+            due = one.whole is not None and is_last_due(together, given, watch)
+            place = "" if at is None else f"{at.file}:{at.line}"
+            number = sum(line == at for line, _ in self._given)
+            due = self._together.decided(f"last {number} {place}", due)
+            if due or ranks_in_group() > 1:
+                self._given.add(key)
+            if not due:
+                return ""
+        if one.whole is None:
+            return ""
         least = min(each.batches for each in together if each is not None)
         return LAST if one.whole.is_short and one.whole.batches == least else NEXT
 

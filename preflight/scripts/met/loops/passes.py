@@ -9,6 +9,7 @@ from preflight.scripts.met.loops.counted import counts_itself
 from preflight.scripts.met.loops.epoch_ends import Beginnings
 from preflight.scripts.met.loops.leaving import Leaving
 from preflight.scripts.met.loops.ranks_in_step import Together
+from preflight.scripts.met.loops.seldom import Seldom
 from preflight.scripts.watch import Watch
 from preflight.users_code.facts import Frame
 from preflight.values.names import counted
@@ -38,7 +39,8 @@ class Passes:
 
         self._together = Together()
         self._leaving = Leaving(watch)
-        self.beginnings = Beginnings(watch)
+        self.beginnings = Beginnings(watch, self._together)
+        self.seldom = Seldom(watch, self._together)
         self._ended = ""
         """What was told of the first end: a bare `except` goes on behind it, again and again."""
 
@@ -63,6 +65,7 @@ class Passes:
         steps.append(watch.steps)
         trained = sum(after > before for before, after in itertools.pairwise(steps))
         if trained < watch.epochs and len(steps) <= _MOST_PASSES:
+            self.seldom.begins()
             return watch.batches
         place = "" if at is None else f" ({at.file}:{at.line})"
         if self._is_soon(f"pass {len(steps)}{place}"):
