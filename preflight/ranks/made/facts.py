@@ -54,6 +54,10 @@ class RankBatches:
     is_stream: bool = False
     """Whether it had to be run to count its batches."""
 
+    is_around: bool = False
+    """Whether they are those that what stands around loaders gives, whose own are as many on each
+    rank."""
+
     is_webdataset: bool = False
     even_batches: bool | None = None
     """What accelerate was told, where it has prepared the loader."""
