@@ -23,7 +23,7 @@ from preflight.built.ranks_to_make import (
     OTHERWISE,
     WHOLE,
     Making,
-    beyond,
+    all_together,
     plan_of,
     world_of,
 )
@@ -171,7 +171,7 @@ def conduct(told: Mapping[str, Any], ask: Ask, tell: Tell) -> None:
     again = in_order and order["again"]
     plan = plan_of(its.options["ranks"], batches=batches, order=again)
     start = functools.partial(_started, told)
-    others = [WHOLE, beyond(its.options["ranks"])] if again else [OTHERWISE]
+    others = all_together(its.options["ranks"]) if again else [OTHERWISE]
     at_once = plan + (others if copies else [])  # copies before threads
     started = {one: start(one) for one in reversed(at_once)}
     alive = throttled(tell)
@@ -292,7 +292,8 @@ def _orders(
         if name in parted:
             others = {one.making.cause: one.of(name) for one in whole}
             whole_one = others[WHOLE.cause]
-            left = nobodys(usual, whole_one, ranks, fewer, others.get("beyond"))
-            known = by_bytes(usual, whole_one, other.get("random")) if left is None else None
-            left = left if known is None else nobodys(*known, ranks, fewer)
+            left = nobodys(usual, whole_one, ranks, fewer, others)
+            if left is None:
+                known = by_bytes(usual, whole_one, other.get("random"), others)
+                left = known and nobodys(known.tellings, known.whole, ranks, fewer, known.others)
         yield order_of(name, _defined(found), (ranks, nodes), both, other, left)
