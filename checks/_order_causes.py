@@ -88,6 +88,11 @@ NOBODYS = {
         "written down.",
         severity=Severity.WARNING,
     ),
+    "trainer": Cause(
+        why="Where it finds no DistributedSampler, it gives a loader one, which divides the part "
+        "of each rank among all ranks once more.",
+        fix="Say Trainer(use_distributed_sampler=False); or leave it to the Trainer to divide.",
+    ),
     "before": Cause(
         why="Ranks are counted from 0, and what it divides by begins at 1, as in "
         "names[rank + 1::world_size].",

@@ -14,6 +14,7 @@ from typing import Any
 from preflight.batches.child.drawing import Drawable
 from preflight.batches.tracebacks import in_worker
 from preflight.built.conditions import WAITING, list_otherwise, stand_for
+from preflight.built.divided_again import by_trainer
 from preflight.built.drawn import collect
 from preflight.built.making import generators, holders
 from preflight.built.making.blame import RaisedError, blaming, unbuilt
@@ -25,7 +26,7 @@ from preflight.objects.random_state import seed
 from preflight.objects.stand_in import StoodIn
 from preflight.ranks.made.epoch_items import told_of_epoch
 from preflight.ranks.made.given_batches import NOTHING_ELSE, count_given, decode_few, is_around
-from preflight.users_code.frames import said_by, user_frames
+from preflight.users_code.frames import own_sources, said_by, user_frames
 from preflight.users_code.fresh.orders import Ask, Tell
 from preflight.users_code.importing import import_torch
 from preflight.values.own_files import is_our_line
@@ -92,19 +93,20 @@ def _told_by_rank(
         return found
 
     decode_few()
-    found = holders.walk(its.built.spec, made(its, factory, stood_in), one_of_them) or []
+    thing, root = made(its, factory, stood_in), its.options["root"]
+    found = holders.walk(its.built.spec, thing, one_of_them) or []
+    again = by_trainer(thing, own_sources(root), root) if order["compared"] else None
     told, are_all = {}, its.options["ranks"] <= MOST_RANKS
     for one in found:
         try:
             with blaming("epoch"):
-                told[one.name] = told_of_epoch(
-                    one.loader, alive, draws=order["compared"], nameless=are_all
-                )
+                own = told_of_epoch(one.loader, alive, draws=order["compared"], nameless=are_all)
+            told[one.name] = {**own, "by_trainer": again}
         except RaisedError as error:
             reason = _unmade(order["rank"], error)
             told[one.name] = {"reason": reason, **_cause(its, error, said)}
     given = {} if order["cause"] else _given(order["rank"], its, around, told, alive, said)
-    defined = to_wire(where.defined(factory, its.options["root"]).at)
+    defined = to_wire(where.defined(factory, root).at)
     return {"made": told, "given": given, "defined": defined}
 
 

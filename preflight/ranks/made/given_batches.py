@@ -16,6 +16,7 @@ from typing import Any
 from preflight.loaders.sent import is_loader
 from preflight.loaders.workers.starting import is_data_loader
 from preflight.loaders.wrappers import without_own
+from preflight.objects.attributes import own_attributes
 from preflight.objects.random_state import kept_random_state
 from preflight.ranks.made.epoch_items import STREAM_SECONDS
 from preflight.values.own_files import passes_on
@@ -97,6 +98,8 @@ def decode_few() -> None:
 def is_around(thing: Any) -> bool:
     """Whether a loader's batches go through code of the job's, a class or a generator."""
     if getattr(thing, "taken_from", ()) or without_own(thing) is not thing:
+        return True
+    if own_attributes(thing).get("next_iter_state"):  # torchdata's goes on where it was stopped
         return True
     home = next((one for one in type(thing).__mro__ if "__iter__" in vars(one)), object)
     return is_data_loader(thing) and home.__module__.partition(".")[0] not in _LIBRARIES

@@ -89,7 +89,7 @@ def nobodys(
         others: what the last rank of one more than there are in the job tells of it (`beyond`), and
             one before the first (`before`).
     """
-    by_sampler = _of_sampler(tellings, ranks)
+    by_sampler = _of_trainer(tellings, ranks) or _of_sampler(tellings, ranks)
     if by_sampler is not None:
         return by_sampler
     made_for = "one rank alone" if fewer == 1 else f"{fewer:,} ranks"
@@ -235,6 +235,20 @@ def _are_parts(told: Sequence[Told]) -> bool:
         or len({*one["keys"]}) == one.get("length")
         for one in told
     )
+
+
+def _of_trainer(tellings: Mapping[int, Told], ranks: int) -> OtherItems | None:
+    """Say what is left of parts of ranks that Lightning's Trainer divides among all once more."""
+    told = [one for one in tellings.values() if not one.get("reason")]
+    source = tellings[0].get("by_trainer")
+    here = _number(told, ranks)
+    if source is None or here is None or tellings[0].get("replicas"):
+        return None
+    if any(one["is_stream"] for one in told) or not are_split_among(told):
+        return None
+    kept = [math.ceil(_count(one) / ranks) for one in told]
+    left = here - sum(kept) - max(kept) * (ranks - len(kept))
+    return OtherItems("trainer", left, here, before=source, ranks=ranks)
 
 
 def _of_sampler(tellings: Mapping[int, Told], ranks: int) -> OtherItems | None:
