@@ -83,7 +83,9 @@ def test_what_ranks_divide_and_the_trainer_divides_again_is_told(
 
     assert found.keys() == {"Part", "Places"}
     assert {one.severity.word for one in found.values()} == {"error"}
-    assert {one.evidence["others"] for one in found.values()} == {_left_by_the_sampler()} == {33}
+    assert _left_by_the_sampler() == 33
+    for one in found.values():  # of two ranks that were made: the others may have as many
+        assert (one.evidence["others"], one.evidence["compared"]) in {(33, 45), (36, 48)}
     (tmp_path / "conf").mkdir()
     told = tmp_path / "conf" / "trainer.yaml"
     told.write_text("use_distributed_sampler: false\n", encoding="utf-8")
