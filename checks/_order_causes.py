@@ -88,6 +88,17 @@ NOBODYS = {
         "written down.",
         severity=Severity.WARNING,
     ),
+    "trainer": Cause(
+        why="Where it finds no DistributedSampler, it gives a loader one, which divides the part "
+        "of each rank among all ranks once more.",
+        fix="Say Trainer(use_distributed_sampler=False); or leave it to the Trainer to divide.",
+    ),
+    "before": Cause(
+        why="Ranks are counted from 0, and what it divides by begins at 1, as in "
+        "names[rank + 1::world_size].",
+        fix="Divide by the rank as it is, as in  names[rank::world_size]",
+        severity=Severity.WARNING,
+    ),
     "few": Cause(
         why="What does not fill a batch on every rank is left out, maybe of each bucket; or what "
         "is left over where a number of shards is divided; or a part is divided once more.",

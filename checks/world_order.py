@@ -38,6 +38,12 @@ What it finds
     or a variable that is not set here); where a DistributedSampler divides among more ranks than
     the job has; and where the loader, made for one rank more than the job has (of no more than
     eight), gives that one samples that none of the others has: a number of ranks is written down.
+    Where it gives such samples to a rank -1, ranks are counted from 1 (`names[rank + 1::world]`),
+    and the first sample is of none: a warning, however few these are.
+
+    Where a module of Lightning gives each rank a part, and not by a DistributedSampler, the Trainer
+    divides it again, unless a text of the job's folder says `use_distributed_sampler`: an error,
+    and a warning where none of them has a Trainer.
     Of a DistributedSampler that shuffles with a seed of each rank's own it is an error.
 
     Of webdataset's streams, which refuse several ranks unless they are told how to divide shards,
@@ -141,9 +147,12 @@ def _nobodys(facts: RankOrder, one: OtherItems) -> Finding:
     cause = NOBODYS[one.cause]
     if one.others < _MUCH * one.of:
         cause = NOBODYS["few"] if one.cause in _FEW else cause._replace(severity=Severity.WARNING)
-    if one.others <= _LITTLE * one.of and one.cause != "several":
+    if one.others <= _LITTLE * one.of and one.cause not in ("several", "before"):
         cause = cause._replace(severity=Severity.NOTE)
-    example = f": {shown(one.before)}, for example" if one.before else ""
+    is_named = one.before and one.cause != "trainer"
+    if one.cause == "trainer" and not one.before:
+        cause = cause._replace(severity=Severity.WARNING)
+    example = f": {shown(one.before)}, for example" if is_named else ""
     ranks = counted(facts.ranks, "rank")
     at_least = " or more" if one.cause == "beyond" else ""
     verb, whom = ("gives", "several") if one.cause == "several" else ("leaves", "none")
@@ -163,6 +172,11 @@ def _who_has(facts: RankOrder, one: OtherItems) -> str:
     if one.cause == "beyond":
         more = counted(one.others, "sample")
         return f"Made for {facts.ranks + 1:,} ranks, the last has {more} that none of these has."
+    if one.cause == "trainer":
+        by = f"The Trainer of {shown(one.before)}" if one.before else "A Trainer of Lightning"
+        return f"{by} is not told that ranks have parts already."
+    if one.cause == "before":
+        return f"Made for rank -1, it has {counted(one.others, 'sample')} that none of these has."
     if one.cause == "replicas":
         return f"They are divided among {one.ranks:,} ranks, and the job has {facts.ranks:,}."
     made_for = "one rank alone" if one.ranks == 1 else f"{one.ranks:,} ranks"
@@ -198,7 +212,7 @@ def _shared(facts: RankOrder, one: OtherItems) -> Finding:
         why=f"Its nodesplitter leaves all shards to every rank: an epoch of {ranks} is as long as "
         "of one"
         + ("." if one.others else ", and they train on the same batches, as one of them does."),
-        fix="Divide shards: nodesplitter=wds.split_by_node, or resampled=True.",
+        fix="Divide shards: nodesplitter=wds.split_by_node; or draw them, by resampled=True.",
         workaround="Where accelerate's prepare is given it later, that divides.",
         evidence=_evidence(facts, one),
     )

@@ -4,8 +4,11 @@ What it finds
     Where a job has several ranks (`--world-size`), a loader is really made for each of them, up to
     eight that lie far apart: in a process of its own, with that rank's variables and a process
     group that talks to nobody. Its batches are counted by its sampler alone, without a sample
-    drawn; of a stream they are run through, with its workers, for 3 s at most. Found are ranks
-    whose numbers differ, and streams that end while another rank's goes on.
+    drawn; of a stream they are run through, with its workers, for 3 s at most. So is what a class,
+    a generator or an iterator makes of the batches of loaders, such as one that skips some on rank
+    0 alone: samples are decoded for a second then, and given again in place of others. Found are
+    ranks whose numbers differ, and streams that end while another rank's goes on. Of what does not
+    end on any rank by then, nothing is said, nor passed.
 
     Where the settings say how the samples of a data set or a loader are divided (`split`), and the
     loader does not divide them by itself, they are computed: by how many are in a batch, and by
@@ -146,6 +149,11 @@ def _evens_out(facts: RankBatches, first: RankCount) -> str:
     """Name what evens it out in this loader."""
     size = facts.batch_size or 0
     whole = {(one.samples or 0) // size for one in facts.counts} if size else set()
+    if facts.is_around:
+        return (
+            "What it takes its batches from has as many on each rank: have it leave out, or add, "
+            "as many on all of them."
+        )
     if facts.even_batches is False:
         return "Leave even_batches=True in accelerate, which is its default."
     if facts.is_webdataset:

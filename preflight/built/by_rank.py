@@ -23,7 +23,7 @@ from preflight.built.ranks_to_make import (
     OTHERWISE,
     WHOLE,
     Making,
-    beyond,
+    all_together,
     plan_of,
     world_of,
 )
@@ -171,7 +171,7 @@ def conduct(told: Mapping[str, Any], ask: Ask, tell: Tell) -> None:
     again = in_order and order["again"]
     plan = plan_of(its.options["ranks"], batches=batches, order=again)
     start = functools.partial(_started, told)
-    others = [WHOLE, beyond(its.options["ranks"])] if again else [OTHERWISE]
+    others = all_together(its.options["ranks"]) if again else [OTHERWISE]
     at_once = plan + (others if copies else [])  # copies before threads
     started = {one: start(one) for one in reversed(at_once)}
     alive = throttled(tell)
@@ -195,7 +195,7 @@ def conduct(told: Mapping[str, Any], ask: Ask, tell: Tell) -> None:
     facts += _batches(its, order["names"], found) if batches else ()
     facts += _orders(its, order["names"], found, whole) if in_order else ()
     facts = _with_lost(facts, found, order["names"])
-    facts += raised_by([_usual(found, name) for name in order["names"]])
+    facts += raised_by([_counted(found, name) for name in _looped_over(found, order["names"])])
     tell(facts=[{"kind": type(one).__name__, "facts": to_wire(one)} for one in facts])
     ask()
 
@@ -238,6 +238,22 @@ def _usual(found: Sequence[OfOneProcess], name: str) -> dict[int, Told]:
     return {one.making.rank: one.of(name) for one in found if not one.making.cause}
 
 
+def _looped_over(found: Sequence[OfOneProcess], names: Sequence[str]) -> list[str]:
+    """Give these loaders, and what stands around some of them, in place of which it is counted."""
+    first = next(one.given for one in found if one.making == Making(0, compared=True))
+    around = [name for name, one in first.items() if not one.get("reason")]
+    parts = tuple(f"{name}{sign}" for name in around for sign in ".[")
+    return [one for one in dict.fromkeys((*around, *names)) if not one.startswith(parts)]
+
+
+def _counted(found: Sequence[OfOneProcess], name: str) -> dict[int, Told]:
+    """Give what ranks told of the batches under a name; where the first cannot, of the loader's."""
+    usual = {one.making.rank: one for one in found if not one.making.cause}
+    if usual[0].counted(name).get("reason"):
+        return _usual(found, name)
+    return {rank: one.counted(name) for rank, one in usual.items()}
+
+
 def _defined(found: Sequence[OfOneProcess]) -> Definition:
     return next(one.defined for one in found if one.making == Making(0, compared=True))
 
@@ -246,8 +262,8 @@ def _batches(
     its: NamedObject, names: Sequence[str], found: Sequence[OfOneProcess]
 ) -> Iterator[RankBatches]:
     ranks = its.options["ranks"]
-    for name in names:
-        told = _usual(found, name)
+    for name in _looped_over(found, names):
+        told = _counted(found, name)
         kept = {r: one for r, one in told.items() if r in (0, ranks - 1) or not one.get("reason")}
         yield batches_of(name, _defined(found), ranks, kept)
 
@@ -276,7 +292,8 @@ def _orders(
         if name in parted:
             others = {one.making.cause: one.of(name) for one in whole}
             whole_one = others[WHOLE.cause]
-            left = nobodys(usual, whole_one, ranks, fewer, others.get("beyond"))
-            known = by_bytes(usual, whole_one, other.get("random")) if left is None else None
-            left = left if known is None else nobodys(*known, ranks, fewer)
+            left = nobodys(usual, whole_one, ranks, fewer, others)
+            if left is None:
+                known = by_bytes(usual, whole_one, other.get("random"), others)
+                left = known and nobodys(known.tellings, known.whole, ranks, fewer, known.others)
         yield order_of(name, _defined(found), (ranks, nodes), both, other, left)

@@ -42,7 +42,7 @@ def stand_for(rank: int, ranks: int, nodes: int) -> list[str]:
     Gives a list that grows by the name of whatever asks the other ranks for something, or waits.
     """
     each = max(ranks // max(nodes, 1), 1)
-    place, node = rank % each, rank // each
+    place, node = (rank % each, rank // each) if rank >= 0 else (rank, 0)
     told = {
         **dict.fromkeys(("RANK", "ROLE_RANK"), rank),
         **dict.fromkeys(("WORLD_SIZE", "ROLE_WORLD_SIZE"), ranks),
@@ -55,8 +55,22 @@ def stand_for(rank: int, ranks: int, nodes: int) -> list[str]:
         **{name: ranks for name in _SIZES if name in os.environ},
     }
     os.environ.update({name: str(value) for name, value in told.items()})
-    join_world(ranks, nodes, rank)
+    join_world(ranks, nodes, max(rank, 0))
+    if rank < 0:
+        _be_before_the_first(rank)
     return _listen()
+
+
+def _be_before_the_first(rank: int) -> None:
+    """Have a group tell a rank of which it knows nothing."""
+    import torch.distributed as dist
+
+    @functools.wraps(dist.get_rank)
+    def get_rank(_group: object = None) -> int:
+        return rank
+
+    for module in (dist, dist.distributed_c10d) if dist.is_available() else ():
+        vars(module)["get_rank"] = get_rank
 
 
 def _listen() -> list[str]:

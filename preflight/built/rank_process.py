@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import functools
 import os
 import re
 import sys
@@ -12,10 +11,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from preflight.batches.child.drawing import Drawable
 from preflight.batches.tracebacks import in_worker
 from preflight.built.conditions import WAITING, list_otherwise, stand_for
+from preflight.built.divided_again import by_trainer
 from preflight.built.drawn import collect
-from preflight.built.making import holders
+from preflight.built.making import generators, holders
 from preflight.built.making.blame import RaisedError, blaming, unbuilt
 from preflight.built.making.job_code import NamedObject, attribute, imported, made, named
 from preflight.built.ranks_to_make import MOST_RANKS, world_of
@@ -24,7 +25,8 @@ from preflight.objects import where
 from preflight.objects.random_state import seed
 from preflight.objects.stand_in import StoodIn
 from preflight.ranks.made.epoch_items import told_of_epoch
-from preflight.users_code.frames import said_by, user_frames
+from preflight.ranks.made.given_batches import NOTHING_ELSE, count_given, decode_few, is_around
+from preflight.users_code.frames import own_sources, said_by, user_frames
 from preflight.users_code.fresh.orders import Ask, Tell
 from preflight.users_code.importing import import_torch
 from preflight.values.own_files import is_our_line
@@ -81,19 +83,54 @@ def _told_by_rank(
         list_otherwise()
     stood_in = StoodIn()
     factory = attribute(imported(its, stood_in), its.spec)
-    one_of_them = functools.partial(collect, its, factory, order["names"], {})
-    found = holders.walk(its.built.spec, made(its, factory, stood_in), one_of_them) or []
+    around: dict[str, Any] = {}
+
+    def one_of_them(name: str, thing: object) -> list[Drawable] | None:
+        found = collect(its, factory, order["names"], {}, name, thing)
+        is_own = is_around(thing) if found is not None else bool(generators.what_gives(thing))
+        if is_own:  # a generator comes again, without what it gave first
+            around.setdefault(name, found[0].loader if found else thing)
+        return found
+
+    decode_few()
+    thing, root = made(its, factory, stood_in), its.options["root"]
+    found = holders.walk(its.built.spec, thing, one_of_them) or []
+    again = by_trainer(thing, own_sources(root), root) if order["compared"] else None
     told, are_all = {}, its.options["ranks"] <= MOST_RANKS
     for one in found:
         try:
             with blaming("epoch"):
-                told[one.name] = told_of_epoch(
-                    one.loader, alive, draws=order["compared"], nameless=are_all
-                )
+                own = told_of_epoch(one.loader, alive, draws=order["compared"], nameless=are_all)
+            told[one.name] = {**own, "by_trainer": again}
         except RaisedError as error:
             reason = _unmade(order["rank"], error)
             told[one.name] = {"reason": reason, **_cause(its, error, said)}
-    return {"made": told, "defined": to_wire(where.defined(factory, its.options["root"]).at)}
+    given = {} if order["cause"] else _given(order["rank"], its, around, told, alive, said)
+    defined = to_wire(where.defined(factory, root).at)
+    return {"made": told, "given": given, "defined": defined}
+
+
+def _given(
+    rank: int,
+    its: NamedObject,
+    around: Mapping[str, Any],
+    told: Mapping[str, Any],
+    alive: Callable[[], None],
+    said: Sequence[str],
+) -> dict[str, Any]:
+    """Count the batches that are given by what stands around loaders."""
+    given = {}
+    for name, thing in around.items():
+        own = {of: one for of, one in told.items() if of.startswith(name)}
+        inner = [one.get("batches", 0) for one in own.values()]
+        try:
+            with blaming("epoch"):
+                counted = count_given(thing, alive, sum(inner))
+        except RaisedError as error:
+            counted = {"reason": _unmade(rank, error), **_cause(its, error, said)}
+        if counted is not None:
+            given[name] = {**NOTHING_ELSE, **own.get(name, {}), **counted, "inner": inner}
+    return given
 
 
 def _cause(its: NamedObject, error: BaseException, said: Sequence[str]) -> dict[str, Any]:

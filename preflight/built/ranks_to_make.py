@@ -22,7 +22,7 @@ class Making(NamedTuple):
 
     cause: str = ""
     """What is otherwise than in the others: `hash`, `folder`, `random`; `world`, which is of fewer
-    ranks, or `beyond`, of one more; empty: nothing."""
+    ranks, or `beyond`, of one more, or `before`, for one before the first; empty: nothing."""
 
 
 WHOLE = Making(0, cause="world")
@@ -33,9 +33,9 @@ OTHERWISE = Making(0, compared=True, cause="random")
 """How it is known that ranks draw alike, whatever random numbers begin with."""
 
 
-def beyond(ranks: int) -> Making:
-    """Give how it is known that ranks leave nothing to more ranks than there are."""
-    return Making(ranks, cause="beyond")
+def all_together(ranks: int) -> list[Making]:
+    """Say how it is known that ranks have all there is, and leave nothing to ranks that are not."""
+    return [WHOLE, Making(ranks, cause="beyond"), Making(-1, cause="before")]
 
 
 def plan_of(ranks: int, *, batches: bool, order: bool) -> list[Making]:

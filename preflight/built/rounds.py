@@ -38,6 +38,9 @@ class OfOneProcess(NamedTuple):
     lost: bool = False
     """Whether it gave no answer, for no fault of the job that anybody knows."""
 
+    given: Mapping[str, Told] = {}
+    """What a loop is given by what stands around loaders."""
+
     talks: Sequence[str] = ()
     raised: Mapping[str, Any] | None = None
 
@@ -46,6 +49,10 @@ class OfOneProcess(NamedTuple):
         missing = f"rank {self.making.rank} was not given it"
         unmade = {"reason": self.reason or missing, "raised": self.raised, "lost": self.lost}
         return {**self.loaders.get(name, unmade), "talks": self.talks}
+
+    def counted(self, name: str) -> Told:
+        """Give what was told of the batches that a loop is given under this name."""
+        return {**self.given.get(name, self.of(name)), "talks": self.talks}
 
 
 class Rounds:
@@ -136,4 +143,6 @@ def _found(making: Making, said: Mapping[str, Any]) -> OfOneProcess:
             making, {}, reason=said["unmade"], lost=lost, talks=talks, raised=raised
         )
     defined = from_wire(Definition, said["defined"])
-    return OfOneProcess(making, said["made"], defined=defined, talks=said["talks"])
+    return OfOneProcess(
+        making, said["made"], defined=defined, given=said["given"], talks=said["talks"]
+    )

@@ -406,6 +406,29 @@ def written_down():
     }
 
 
+def counted_from():
+    """Loaders of which a rank begins at 1, and some that only look so."""
+    import torch.distributed as dist
+
+    data, rank = Named(NAMES), dist.get_rank()
+
+    def of(names):
+        return DataLoader(Named(names), batch_size=4)
+
+    return {
+        "one": of(NAMES[RANK + 1 :: WORLD]),
+        "one, by the group": of(NAMES[rank + 1 :: WORLD]),
+        "one, by places": DataLoader(data, sampler=range(RANK + 1, 45, WORLD)),
+        "one, backwards": of(NAMES[-2 - RANK :: -WORLD]),
+        "zero": of(NAMES[RANK::WORLD]),
+        "zero, by places": DataLoader(data, sampler=range(RANK, 45, WORLD)),
+        "zero, behind the first": of(NAMES[1:][RANK::WORLD]),
+        "zero, but all alone": of(NAMES if RANK < 0 else NAMES[RANK::WORLD]),
+        "zero, in blocks": of(NAMES[RANK * 11 :][:11]),
+        "zero, at random": of(random.Random(RANK).sample(NAMES, 3)),
+    }
+
+
 class Rows(Nameless):
     """Has nothing but tensors, and makes something of each at random."""
 
@@ -588,8 +611,10 @@ def run(rank, world, port, folder):
         some = {name: itertools.islice(one, 30) for name, one in drawn_alike().items()}
         keys |= {name: keys_of(one) for name, one in some.items()}
         names = {name: names_of(one) for name, one in written_down().items()}
+        counted = {name: names_of(one) for name, one in counted_from().items()}
         keys |= {name: [*map(str, of_all(one))] for name, one in nameless().items()}
-        json.dump({"steps": found, "samples": samples, "keys": keys, "names": names}, file)
+        told = {"steps": found, "samples": samples, "keys": keys, "names": names}
+        json.dump({**told, "counted": counted}, file)
     dist.barrier()
     dist.destroy_process_group()
 

@@ -313,6 +313,22 @@ def test_a_number_of_ranks_or_a_rank_that_is_not_the_jobs_is_told(
     assert found["shards, floored"].severity.word == "note"
 
 
+def test_ranks_that_are_counted_from_1_are_told_also_of_one_sample(
+    look: Callable[..., Seen], real: dict[int, list[dict[str, Any]]]
+) -> None:
+    """It is the one that no real rank has; a list that begins at the second is none of these."""
+    found = look("counted_from", 4, ("world",), seeded=True).found("world-order")
+    parts = {name: [one["counted"][name] for one in real[4]] for name in real[4][0]["counted"]}
+
+    assert found.keys() == {name for name in parts if name.startswith("one")}
+    for name, one in found.items():
+        lost = {each for part in parts["zero"] for each in part} - {
+            each for part in parts[name] for each in part
+        }
+        assert (one.severity.word, one.evidence["others"], len(lost)) == ("warning", 1, 1), name
+        assert name == "one, by places" or lost.pop() in one.message
+
+
 def test_samples_without_names_that_are_of_no_rank_are_counted_by_their_bytes(
     look: Callable[..., Seen], real: dict[int, list[dict[str, Any]]]
 ) -> None:

@@ -14,9 +14,15 @@ class ByBytes(NamedTuple):
 
     tellings: Mapping[int, Told]
     whole: Told
+    others: Mapping[str, Told]
 
 
-def by_bytes(tellings: Mapping[int, Told], whole: Told, again: Told | None) -> ByBytes | None:
+def by_bytes(
+    tellings: Mapping[int, Told],
+    whole: Told,
+    again: Told | None,
+    others: Mapping[str, Told] | None = None,
+) -> ByBytes | None:
     """Take bytes for names; None where a sample may have other ones each time.
 
     They are the same where random numbers begin otherwise, and those of each rank are of the whole:
@@ -26,6 +32,7 @@ def by_bytes(tellings: Mapping[int, Told], whole: Told, again: Told | None) -> B
         tellings: what ranks tell of it.
         whole: what rank 0 of fewer ranks tells of it.
         again: what rank 0 tells where random numbers are others.
+        others: what ranks tell that the job does not have.
     """
     of_whole, of_again = _bytes_of(whole), _bytes_of(again)
     of_each = {rank: _bytes_of(one) for rank, one in tellings.items()}
@@ -39,7 +46,8 @@ def by_bytes(tellings: Mapping[int, Told], whole: Told, again: Told | None) -> B
         named[rank] = _named(tellings[rank], keys or [])
     if any(map(is_resampled, named.values())):
         return None
-    return ByBytes(named, _named(whole, of_whole))
+    beside = {name: _named(one, _bytes_of(one) or []) for name, one in (others or {}).items()}
+    return ByBytes(named, _named(whole, of_whole), beside)
 
 
 def _bytes_of(told: Told | None) -> list[int] | None:

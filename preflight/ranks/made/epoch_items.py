@@ -22,7 +22,7 @@ from preflight.loaders.wrappers import as_it_comes, real_loader, without_own
 from preflight.objects.attributes import classes, own_attributes
 from preflight.objects.paths import type_name
 from preflight.objects.random_state import kept_random_state, seed
-from preflight.ranks.made.item_names import Names, keys_in, names_of, texts_in
+from preflight.ranks.made.item_names import Names, keys_in, names_of, rows_of, texts_in
 from preflight.values.own_files import passes_on
 
 SAMPLER_SECONDS, STREAM_SECONDS = 5.0, 3.0
@@ -255,7 +255,7 @@ def _by_running(loader: Any, real: Any, alive: Callable[[], None]) -> dict[str, 
     if real is not None:
         return {**told, **found}
     inner = real_loader(loader)
-    told |= {"samples": None, "by": "", "keys": [], "names": []}
+    told |= {**found, "samples": None}
     if inner is loader or not is_data_loader(inner) or not told["ended"]:
         return told
     counted, found = _run(_of_keys(inner), alive)
@@ -281,8 +281,7 @@ def _run(loader: Any, alive: Callable[[], None]) -> tuple[dict[str, Any], dict[s
     number, ended = 0, True
     for batch in loader:
         number += 1
-        if isinstance(batch, _Told):
-            _keep(found, batch)
+        _keep(found, batch if isinstance(batch, _Told) else _Keys(each=True)(rows_of(batch)))
         alive()
         if endless or time.monotonic() > until or number >= _MOST_BATCHES:
             ended = False

@@ -54,6 +54,10 @@ class RankBatches:
     is_stream: bool = False
     """Whether it had to be run to count its batches."""
 
+    is_around: bool = False
+    """Whether they are those that what stands around loaders gives, whose own are as many on each
+    rank."""
+
     is_webdataset: bool = False
     even_batches: bool | None = None
     """What accelerate was told, where it has prepared the loader."""
@@ -84,9 +88,10 @@ class OtherItems(NamedTuple):
     another list), `seed` (in another order), `twice` (a part is divided once more), `alike` (some
     ranks have the same part), `same` (all have), `apart` (none has), `overlapping` (each has some
     of others), `few` (no rank has any), `replicas` (a sampler divides among more ranks), `beyond`
-    (so does whatever else); or what ranks have without another process: `shared` (all have all),
-    `several` (some have the same); or what is not otherwise: `drawn` (each draws the same shards),
-    `undivided` (all have one stream)."""
+    (so does whatever else), `before` (ranks are counted from 1),
+    `trainer` (Lightning's divides again, of the source `before`); or what ranks have without
+    another process: `shared` (all have all), `several` (some have the same); or what is not
+    otherwise: `drawn` (each draws the same shards), `undivided` (all have one stream)."""
 
     others: int
     """Items that were not its own before, or that no rank has, or several; 0: the same in another

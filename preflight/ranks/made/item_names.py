@@ -89,6 +89,19 @@ def texts_in(sample: Any, depth: int = 0) -> list[str]:
     return [text for one in parts for text in texts_in(one, depth + 1)]
 
 
+def rows_of(batch: Any) -> list[Any]:
+    """Give the samples of a batch, where all of its parts have as many; else the batch alone."""
+    is_named = isinstance(batch, Mapping)
+    parts = [*batch.values()] if is_named else batch if _is_list(batch) else [batch]
+    if type(batch) is list and len({getattr(one, "shape", None) for one in batch}) == 1:
+        return batch  # no collate function has put them together
+    numbers = {len(one) if _is_list(one) or getattr(one, "shape", False) else None for one in parts}
+    if len(numbers) != 1 or None in numbers:
+        return [batch]
+    rows = [*zip(*parts, strict=True)]
+    return [dict(zip(batch, one, strict=True)) for one in rows] if is_named else rows
+
+
 def keys_in(sample: Any) -> list[str]:
     """Give what tells samples for sure: webdataset's keys, or paths of files."""
     if isinstance(sample, Mapping) and "__key__" in sample:

@@ -26,6 +26,7 @@ SURE = ("name", "key")
 _HANDED_OUT = "rank 0 alone reads it, and hands each batch to its rank"
 _NEITHER = "its samples have no names, so that nobody can tell which ones a rank has"
 _DRAWN = "it draws its shards with replacement"
+_UNCOUNTED = "its batches do not end, or not within 3 s, so that nobody has counted them"
 _ENDLESS = "its stream does not end, or not within 3 s, so that nobody knows all items of a rank"
 
 
@@ -45,6 +46,8 @@ def batches_of(
     told = list(tellings.values())
     reason = talks(told) or next((one["reason"] for one in told if one.get("reason")), "")
     reason = reason or (_HANDED_OUT if told[0].get("handed_out") else "")
+    if not reason and not any(one["ended"] or one.get("endless") for one in told):
+        reason = _UNCOUNTED
     if reason:
         return RankBatches(name=name, defined=defined, reason=reason, ranks=ranks)
     first, last = tellings[0], tellings[ranks - 1]
@@ -58,6 +61,7 @@ def batches_of(
         ),
         splits=are_split(first, last) or first["batches"] != last["batches"],
         is_stream=first["is_stream"],
+        is_around=first.get("inner") is not None and first["inner"] == last.get("inner"),
         **first["about"],
     )
 

@@ -66,7 +66,8 @@ def may_leave(tellings: Mapping[int, Told], ranks: int) -> bool:
     told = [one for one in tellings.values() if not one.get("reason")]
     if len(told) < ranks or told[0].get("handed_out"):
         return False
-    if not _is_known(told) or not are_split_among(told):
+    is_by_bytes = {one["by"] for one in told} == {"whole"}
+    if not (_is_known(told) or is_by_bytes) or not are_split_among(told):
         return False
     return {one.get("length") for one in told} != {len(_union(told))}
 
@@ -76,7 +77,7 @@ def nobodys(
     whole: Told,
     ranks: int,
     fewer: int,
-    more: Told | None = None,
+    others: Mapping[str, Told] | None = None,
 ) -> OtherItems | str | None:
     """Say which items no rank has; None: each is of some rank; or why nobody knows.
 
@@ -85,9 +86,10 @@ def nobodys(
         whole: what rank 0 of fewer ranks tells of it.
         ranks: how many there are in the job.
         fewer: how many there are for the whole.
-        more: what the last rank of one more than there are in the job tells of it.
+        others: what the last rank of one more than there are in the job tells of it (`beyond`), and
+            one before the first (`before`).
     """
-    by_sampler = _of_sampler(tellings, ranks)
+    by_sampler = _of_trainer(tellings, ranks) or _of_sampler(tellings, ranks)
     if by_sampler is not None:
         return by_sampler
     made_for = "one rank alone" if fewer == 1 else f"{fewer:,} ranks"
@@ -113,7 +115,8 @@ def nobodys(
         return None
     return (
         _alike("alike", told, whole, spare)
-        or _beyond(told, more, spare)
+        or _beyond(told, (others or {}).get("beyond"), spare)
+        or _before(told, (others or {}).get("before"), whole)
         or _several(told, whole, ranks)
     )
 
@@ -179,6 +182,23 @@ def _beyond(told: Sequence[Told], more: Told | None, spare: int) -> OtherItems |
     return OtherItems("beyond", len(left), len(here) + len(left), before=one_of(more, left))
 
 
+def _before(told: Sequence[Told], one: Told | None, whole: Told) -> OtherItems | None:
+    """Say what the rank before the first would have, and none of these has: they count from 1.
+
+    What else that one has, another one has as a part.
+    """
+    if one is None or one.get("reason") or not one.get("ended"):
+        return None
+    if not _is_known((*told, one, whole)) or _have_some_in_common(told, 0):
+        return None
+    here, its = _union(told), {*one["keys"]}
+    left, rest = its - here, its & here
+    is_next = any(rest <= {*each["keys"]} for each in told)
+    if not left or not is_next or not here <= {*whole["keys"]}:
+        return None
+    return OtherItems("before", len(left), len(here) + len(left), before=one_of(one, left))
+
+
 def _several(told: Sequence[Told], whole: Told, ranks: int) -> OtherItems | None:
     """Say what several ranks have of a whole of which each takes a part.
 
@@ -215,6 +235,20 @@ def _are_parts(told: Sequence[Told]) -> bool:
         or len({*one["keys"]}) == one.get("length")
         for one in told
     )
+
+
+def _of_trainer(tellings: Mapping[int, Told], ranks: int) -> OtherItems | None:
+    """Say what is left of parts of ranks that Lightning's Trainer divides among all once more."""
+    told = [one for one in tellings.values() if not one.get("reason")]
+    source = tellings[0].get("by_trainer")
+    here = _number(told, ranks)
+    if source is None or here is None or tellings[0].get("replicas"):
+        return None
+    if any(one["is_stream"] for one in told) or not are_split_among(told):
+        return None
+    kept = [math.ceil(_count(one) / ranks) for one in told]
+    left = here - sum(kept) - max(kept) * (ranks - len(kept))
+    return OtherItems("trainer", left, here, before=source, ranks=ranks)
 
 
 def _of_sampler(tellings: Mapping[int, Told], ranks: int) -> OtherItems | None:
