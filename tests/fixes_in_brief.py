@@ -118,3 +118,17 @@ def frozen_inputs(code: str) -> None:
     layer = torch.nn.Linear(2, 2)
     checkpoint(layer, torch.ones(1, 2), **eval(f"dict({code})")).sum().backward()
     assert layer.weight.grad is not None
+
+
+def undivided(code: str) -> None:
+    """Lightning's Trainer takes it, and leaves the parts of ranks as they are."""
+    import functools
+
+    from pytorch_lightning import Trainer
+
+    quiet = functools.partial(
+        Trainer, accelerator="cpu", logger=False, enable_checkpointing=False, barebones=False
+    )
+    divides = [eval(one, {"Trainer": quiet}) for one in ("Trainer()", code)]
+    flags = [one._accelerator_connector.use_distributed_sampler for one in divides]
+    assert flags == [True, False]

@@ -210,6 +210,7 @@ RUN: Mapping[str, Callable[[str], None]] = {
     "enumerate(loader)": brief.counted,
     "partial=True": brief.last_batch,
     "nodesplitter=wds": brief.by_node,
+    "Trainer(use_distributed_sampler=False)": brief.undivided,
 }
 
 # --- what is run in another test ------------------------------------------------------------------

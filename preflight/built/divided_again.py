@@ -18,9 +18,9 @@ _OF_LIGHTNING = frozenset({"LightningDataModule", "LightningModule"})
 _TELLS = re.compile(r"use_distributed_sampler|replace_sampler_ddp")
 _TRAINER = re.compile(r"\b(?:Trainer|LightningCLI)\(")
 
-# Files of the job's folder that are read beside those that were imported.
+# Files of the job's folder that are read beside those imported, of so many that lie there.
 _SUFFIXES = (".py", ".yaml", ".yml", ".toml", ".json", ".ipynb", ".sh")
-_MOST, _LARGEST = 500, 1 << 20
+_MOST, _MOST_THERE, _LARGEST = 500, 20_000, 1 << 20
 
 
 def by_trainer(made: object, files: Iterable[str], root: str) -> str | None:
@@ -42,6 +42,10 @@ def by_trainer(made: object, files: Iterable[str], root: str) -> str | None:
 
 
 def _texts(root: str) -> Iterator[str]:
+    there = 0
     for folder, folders, names in os.walk(root):
         folders[:] = [one for one in folders if not one.startswith((".", "__"))]
+        there += len(names)
+        if there > _MOST_THERE:  # its data lie here, too
+            return
         yield from (os.path.join(folder, one) for one in names if one.endswith(_SUFFIXES))

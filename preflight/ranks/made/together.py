@@ -241,10 +241,10 @@ def _of_trainer(tellings: Mapping[int, Told], ranks: int) -> OtherItems | None:
     """Say what is left of parts of ranks that Lightning's Trainer divides among all once more."""
     told = [one for one in tellings.values() if not one.get("reason")]
     source = tellings[0].get("by_trainer")
-    here = _number(told, ranks)
-    if source is None or here is None or tellings[0].get("replicas"):
+    if source is None or any(tellings[0].get(one) for one in ("replicas", "handed_out")):
         return None
-    if any(one["is_stream"] for one in told) or not are_split_among(told):
+    here = _number(told, ranks)
+    if here is None or any(one["is_stream"] for one in told) or not are_split_among(told):
         return None
     kept = [math.ceil(_count(one) / ranks) for one in told]
     left = here - sum(kept) - max(kept) * (ranks - len(kept))
