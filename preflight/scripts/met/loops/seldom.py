@@ -39,6 +39,10 @@ class _Due(NamedTuple):
     def is_now(self) -> bool:
         return self.steps % self.every == self.rest and bool(self.steps or not self.begins_later)
 
+    def comes_within(self, given: int) -> bool:
+        """Whether so many batches bring it, one count for each; the last may be still at work."""
+        return self.every + self.begins_later <= given <= self.steps + 1
+
     @property
     def left(self) -> int:
         """Steps until then."""
@@ -72,6 +76,8 @@ class Seldom:
         frame = next(watch.frames(), None)
         if frame is None or at is None or watch.left or watch.options.get("resuming"):
             return False
+        if watch.has_met("save") and watch.has_met("evaluation"):
+            return False
         dues = [*_dues(frame)]
         if not dues:
             return False
@@ -88,10 +94,12 @@ class Seldom:
                 if not self._reached[key]:
                     self._reached[key] = True
                     return True
-            elif one.is_now:
+            elif one.is_now and not one.comes_within(given):
                 self._reached[key] = False
                 return True
-            elif one.was(given, at_zero=watch.has_met("save", "evaluation")):
+            elif one.comes_within(given) or one.was(
+                given, at_zero=watch.has_met("save", "evaluation")
+            ):
                 self._reached[key] = True
             else:
                 rest.append(one)
