@@ -108,3 +108,19 @@ def test_one_with_fewer_steps_than_whole_epochs_take_is_told(tmp_path: Path, nam
         (finding,) = seen.found
         assert seen.told == [f"error script-stopped train.py:{line}"]
         assert finding.message == "moves a schedule that has 13 steps 20 times, once a batch"
+
+
+@pytest.mark.parametrize("uses", [True, False])
+def test_arguments_of_a_script_are_known_where_it_uses_such_a_library_and_not_torch_alone(
+    *, tmp_path: Path, uses: bool
+) -> None:
+    """Older versions of torch import transformers for themselves, with the first optimizer."""
+    begin = """
+import sys
+sys.modules["trans" + "formers"] = sys.modules["torch.onnx._internal.fx.patcher"] = sys
+"""
+    begin += "# as transformers reads them\n" * uses
+    path = planted(tmp_path, "plain_resume.py", ("import argparse\n", f"{begin}import argparse\n"))
+    seen = rehearse(path).rehearsal
+
+    assert any(one.startswith("arguments: epochs 20 to 2") for one in seen.shortened) == uses

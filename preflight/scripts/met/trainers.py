@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import linecache
+import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -18,9 +20,14 @@ from preflight.training.schedules import (
     shorten_lightning,
     shorten_transformers,
 )
+from preflight.users_code.frames import own_sources
 
 # Scripts that use these read their arguments in ways that are known.
 _LIBRARIES = {"accelerate", "diffusers", "transformers"}
+_NAMED = re.compile(rf"\b(?:{'|'.join(sorted(_LIBRARIES))})\b")
+
+_OF_TORCH = "torch.onnx._internal.fx.patcher"
+"""A module of older versions of torch, which imports transformers for itself."""
 
 _Shorten = Callable[[Mapping[str, Any], Limits], list[ShorterValue]]
 
@@ -54,6 +61,14 @@ def _constructor(of: str, shorten: _Shorten) -> Callable[[Callable[..., Any], Wa
     return wrap
 
 
+def _is_known(watch: Watch) -> bool:
+    """Whether the script uses a library that reads arguments in known ways."""
+    if _LIBRARIES.isdisjoint(sys.modules) or _OF_TORCH not in sys.modules:
+        return not _LIBRARIES.isdisjoint(sys.modules)
+    texts = map(linecache.getlines, own_sources(watch.root))
+    return any(_NAMED.search(line) for lines in texts for line in lines)
+
+
 def _parser(original: Callable[..., Any], watch: Watch) -> Callable[..., Any]:
     """Have what a script reads of its command line be less."""
 
@@ -63,8 +78,7 @@ def _parser(original: Callable[..., Any], watch: Watch) -> Callable[..., Any]:
         if not watch.is_here or watch.place() is None:
             return read
         names = read[0]
-        is_known = not _LIBRARIES.isdisjoint(sys.modules)
-        changes = shorten_arguments(vars(names), _limits(watch), is_known=is_known)
+        changes = shorten_arguments(vars(names), _limits(watch), is_known=_is_known(watch))
         _tell(watch, "arguments", changes)
         for one in changes:
             setattr(names, one.name, one.after)
