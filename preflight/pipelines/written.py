@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+import itertools
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -11,15 +12,12 @@ from preflight.objects.facts import Definition
 from preflight.pipelines.facts import Reads, Stage
 from preflight.pipelines.handlers import handler_named
 from preflight.pipelines.stages import stage_of
-from preflight.syntax.given_values import constants_of
+from preflight.pipelines.standing import ROOTS, chain_of, texts_of
 from preflight.syntax.parsing import Parsed
 from preflight.syntax.running import last_name
 from preflight.syntax.surroundings import called
 from preflight.syntax.written_texts import WrittenTexts
 from preflight.targets.words.braces import TooManyError, expand
-
-ROOTS = frozenset({"WebDataset", "DataPipeline"})
-"""The classes that a pipeline begins with."""
 
 _DRAWN = frozenset({"ResampledShards", "ResampledShardList"})
 _LISTS = frozenset({"SimpleShardList", *_DRAWN})
@@ -44,49 +42,74 @@ def _with_text(reads: Reads, parsed: Parsed) -> Reads:
 
 def written_pipelines(tree: ast.AST, file: str) -> tuple[Reads, ...]:
     """Give what each pipeline of a source says of its shards and stages, chains as one."""
-    texts = WrittenTexts(constants_of(tree))
-    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
-    inner = {id(one.func.value) for one in calls if isinstance(one.func, ast.Attribute)}
-    found = (_pipeline(one, file, texts) for one in calls if id(one) not in inner)
-    return tuple(one for one in found if one is not None)
+    texts = texts_of(tree)
+    chains = [chain_of(one, texts) for one in ast.walk(tree) if isinstance(one, ast.Call)]
+    chains = [one for one in chains if called(one[-1]) in ROOTS]
+    inner = {id(one) for chain in chains for one in chain[1:]}
+    of_each: dict[int, list[Reads]] = {}
+    for chain in chains:
+        if id(chain[0]) not in inner:
+            of_each.setdefault(id(chain[-1]), []).append(_pipeline(chain, file, texts))
+    return tuple(_in_common(each) for each in of_each.values())
 
 
-def _pipeline(call: ast.Call, file: str, texts: WrittenTexts) -> Reads | None:
-    """Follow a chain of calls from its end to the class that it begins with."""
-    chain = [call]
-    while isinstance(chain[-1].func, ast.Attribute) and isinstance(chain[-1].func.value, ast.Call):
-        chain.append(chain[-1].func.value)
-    root = chain.pop()
-    if called(root) not in ROOTS:
-        return None
+def _in_common(each: list[Reads]) -> Reads:
+    """Give what all that is made of one pipeline goes through; any of it may be what runs."""
+    first = each[0]
+    if len(each) == 1:
+        return first
+    steps = zip(*(one.stages for one in each), strict=False)
+    alike = tuple(step[0] for step in itertools.takewhile(lambda step: len(set(step)) == 1, steps))
+    rest = Stage(kind="other", at=first.defined, handler="unknown")
+    endless = "" if any(not one.endless for one in each) else first.endless
+    return replace(first, stages=(*alike, rest), endless=endless)
+
+
+def _pipeline(chain: list[ast.Call], file: str, texts: WrittenTexts) -> Reads:
+    """Follow a chain of calls from the class that it begins with to its end."""
+    *rest, root = chain
     at = _line(root, file)
     reads = Reads(name=f"{file}:{root.lineno}", defined=at, guess=True)
     if called(root) == "DataPipeline":
         reads = _of_pipeline(root, reads, file, texts)
     else:
         reads = _fluid(root, reads, texts)
-    for one in reversed(chain):
+    for one in reversed(rest):
         if called(one) in ("repeat", "with_epoch"):
             reads = replace(reads, endless=reads.endless or "repeated")
-        elif called(one) not in ("compose", "with_length"):
-            reads = replace(reads, stages=(*reads.stages, *_stages(one, file)))
+        elif called(one) == "compose":
+            reads = _of_pipeline(one, reads, file, texts)
+        elif called(one) != "with_length":
+            reads = replace(reads, stages=(*reads.stages, *_stages(one, file, texts)))
     return reads
 
 
 def _of_pipeline(root: ast.Call, reads: Reads, file: str, texts: WrittenTexts) -> Reads:
-    for one in root.args:
+    """Take in the stages that `DataPipeline` or `compose` is handed, one by one or as a list."""
+    for given in _one_by_one(root.args, texts):
+        one = texts.meant(given)
         if isinstance(one, ast.Call) and called(one) in _LISTS:
             drawn = "resampled" if called(one) in _DRAWN else ""
             line = _line(one, file) if drawn else Definition()
             shards = _shards(one, texts)
             reads = replace(reads, shards=shards, endless=drawn, endless_at=line)
         elif isinstance(one, ast.Call):
-            reads = replace(reads, stages=(*reads.stages, *_stages(one, file)))
+            reads = replace(reads, stages=(*reads.stages, *_stages(one, file, texts)))
         else:
             stage = stage_of(Stage(kind="other", at=reads.defined), last_name(one), (), {})
             stage = stage if stage.kind in ("split", "pass") else Stage(kind="other", at=stage.at)
             reads = replace(reads, stages=(*reads.stages, stage))
     return reads
+
+
+def _one_by_one(given: Iterable[ast.expr], texts: WrittenTexts) -> Iterator[ast.expr]:
+    """Give arguments one by one, also those that a list hands over as such."""
+    for one in given:
+        several = texts.meant(one.value) if isinstance(one, ast.Starred) else None
+        if isinstance(several, (ast.List, ast.Tuple)):
+            yield from _one_by_one(several.elts, texts)
+        else:
+            yield one
 
 
 def _fluid(root: ast.Call, reads: Reads, texts: WrittenTexts) -> Reads:
@@ -109,19 +132,19 @@ def _fluid(root: ast.Call, reads: Reads, texts: WrittenTexts) -> Reads:
     )
 
 
-def _stages(call: ast.Call, file: str) -> Iterator[Stage]:
+def _stages(call: ast.Call, file: str, texts: WrittenTexts) -> Iterator[Stage]:
     name, at = called(call), _line(call, file)
-    given: dict[str, Any] = {one.arg: _value(one.value) for one in call.keywords if one.arg}
-    how, handler = _handler(next((k.value for k in call.keywords if k.arg == "handler"), None))
+    args = list(_one_by_one(call.args, texts))
+    words = {one.arg: texts.meant(one.value) for one in call.keywords}
+    given: dict[str, Any] = {word: _value(one) for word, one in words.items() if word}
+    how, handler = _handler(words.get("handler"))
     one = Stage(kind="other", at=at, handler=how, handler_name=handler)
-    if any(isinstance(arg, ast.Starred) for arg in call.args) or any(
-        k.arg is None for k in call.keywords
-    ):
+    if any(isinstance(arg, ast.Starred) for arg in args) or None in words:
         yield one
     elif name.startswith("tarfile_to_samples"):
         yield from (one._replace(kind=kind) for kind in ("open", "expand", "group"))
     else:
-        yield stage_of(one, name, [_value(arg) for arg in call.args], given)
+        yield stage_of(one, name, [_value(texts.meant(arg)) for arg in args], given)
 
 
 def _handler(node: ast.expr | None) -> tuple[str, str]:
