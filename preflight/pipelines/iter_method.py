@@ -42,7 +42,8 @@ def made_inside(dataset: object, root: str) -> Reads | None:
     rest = Stage(kind="other", handler="unknown", handler_name=name)
     if len(found) == 1:
         (reads,) = found.values()
-        return replace(reads, stages=(*reads.stages, rest))
+        shards = () if reads.by_pattern else reads.shards
+        return replace(reads, shards=shards, by_pattern=False, stages=(*reads.stages, rest))
     return Reads(name=name, stages=(rest,)) if making else None
 
 

@@ -29,7 +29,9 @@ _LOOKS = frozenset(
     }
 )
 
-_CHANGED = (ast.List, ast.Dict, ast.Set)
+_CHANGED = (ast.List, ast.Dict, ast.Set, ast.ListComp, ast.BinOp)
+_MADE = frozenset({"sorted", "natsorted", "list", "glob", "iglob", "braceexpand", "expand_urls"})
+_ORDERS = frozenset({"sort", "reverse", "shuffle"})
 _SHARES = (ast.Global, ast.Nonlocal)
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 _TRIES = (ast.Try, getattr(ast, "TryStar", ast.Try))
@@ -118,9 +120,9 @@ class _Flow:
             if isinstance(one, ast.Subscript) and not isinstance(one.ctx, ast.Load):
                 self._touch([one.value])
             elif isinstance(one, ast.Call):
-                if isinstance(one.func, ast.Attribute):
+                if isinstance(one.func, ast.Attribute) and called(one) not in _ORDERS:
                     self._touch([one.func.value])
-                if called(one) not in _LOOKS:
+                if called(one) not in _LOOKS | _ORDERS:
                     handed = [*one.args, *(word.value for word in one.keywords)]
                     self._touch(handed)
                     for name in (each.id for each in handed if isinstance(each, ast.Name)):
@@ -131,7 +133,8 @@ class _Flow:
         for name in [one.id for one in nodes if isinstance(one, ast.Name)]:
             value = self.known.get(name) or next(iter(self.given.get(name, ())), None)
             value = None if value is None else self.texts.meant(value)
-            if isinstance(value, _CHANGED):
+            is_made = isinstance(value, ast.Call) and called(value) in _MADE
+            if is_made or isinstance(value, _CHANGED):
                 same = [n for n, its in self.known.items() if self.texts.meant(its) is value]
                 for each in (name, *same):
                     self.known.pop(each, None)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ast
 import itertools
+import os
+from collections import ChainMap
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from preflight.objects.facts import Definition
 from preflight.pipelines.facts import Reads, Stage
@@ -22,6 +24,17 @@ from preflight.targets.words.braces import TooManyError, expand
 _DRAWN = frozenset({"ResampledShards", "ResampledShardList"})
 _LISTS = frozenset({"SimpleShardList", *_DRAWN})
 _MOST = 10_000
+
+# They make a list of a list; texts of paths; names of a pattern, and of braces.
+_AS_IT_IS = frozenset({"sorted", "list", "tuple", "natsorted"})
+_TEXT = frozenset({"str", "fspath"})
+_GLOBS = frozenset({"glob", "iglob"})
+_BRACES = frozenset({"braceexpand", "expand_urls", "expand_source"})
+
+
+class _Shards(NamedTuple):
+    shards: tuple[str, ...] = ()
+    by_pattern: bool = False
 
 
 class _Unwritten:
@@ -91,8 +104,8 @@ def _of_pipeline(root: ast.Call, reads: Reads, file: str, texts: WrittenTexts) -
         if isinstance(one, ast.Call) and called(one) in _LISTS:
             drawn = "resampled" if called(one) in _DRAWN else ""
             line = _line(one, file) if drawn else Definition()
-            shards = _shards(one, texts)
-            reads = replace(reads, shards=shards, endless=drawn, endless_at=line)
+            shards = _shards(one, texts)._asdict()
+            reads = replace(reads, **shards, endless=drawn, endless_at=line)
         elif isinstance(one, ast.Call):
             reads = replace(reads, stages=(*reads.stages, *_stages(one, file, texts)))
         else:
@@ -125,7 +138,7 @@ def _fluid(root: ast.Call, reads: Reads, texts: WrittenTexts) -> Reads:
         reader.append(Stage(kind="other", at=reads.defined))
     return replace(
         reads,
-        shards=_shards(root, texts),
+        **_shards(root, texts)._asdict(),
         stages=tuple(reader),
         endless="resampled" if is_drawn else "",
         endless_at=reads.defined if is_drawn else Definition(),
@@ -153,19 +166,89 @@ def _handler(node: ast.expr | None) -> tuple[str, str]:
     return handler_named(last_name(node)), last_name(node)
 
 
-def _shards(call: ast.Call, texts: WrittenTexts) -> tuple[str, ...]:
-    """Give the addresses that stand there, or under a name for a constant."""
+def _shards(call: ast.Call, texts: WrittenTexts) -> _Shards:
+    """Give the addresses that stand there, or that a name stands for, or what finds them."""
     node = next((one.value for one in call.keywords if one.arg == "urls"), ast.Constant(None))
     node = texts.meant(call.args[0] if call.args else node)
-    if isinstance(node, (ast.List, ast.Tuple)):
-        each = [texts.only(one) for one in node.elts]
-        return tuple(one for one in each if one is not None) if None not in each else ()
-    text = texts.only(node)
+    pattern = _pattern(node, texts)
+    if pattern is not None:
+        return _Shards((pattern,), by_pattern=True)
+    several = _several(node, texts)
+    text = texts.only(node) if several is None else None
+    return _Shards(_expanded(text) if several is None else tuple(several))
+
+
+def _expanded(text: str | None) -> tuple[str, ...]:
     try:
         names = () if text is None else expand(text)
     except TooManyError:
         return ()
-    return tuple(one for one, _ in zip(names, range(_MOST), strict=False))
+    return tuple(itertools.islice(names, _MOST))
+
+
+def _several(node: ast.expr, texts: WrittenTexts) -> list[str] | None:
+    """Give the addresses of a list, each written out; None where they are not."""
+    match node:
+        case ast.List(elts=each) | ast.Tuple(elts=each):
+            return _all(texts.only(one) for one in _one_by_one(each, texts))
+        case ast.BinOp(left=one, op=ast.Add(), right=other):
+            parts = [_several(texts.meant(part), texts) for part in (one, other)]
+            return None if None in parts else [name for part in parts for name in part or ()]
+        case (
+            ast.ListComp(elt=one, generators=[over]) | ast.GeneratorExp(elt=one, generators=[over])
+        ) if not over.ifs and isinstance(over.target, ast.Name):
+            name = over.target.id
+            numbers, given = _range(texts.meant(over.iter)), dict(texts.values)
+            with_each = (WrittenTexts(ChainMap({name: [n]}, given), texts.key) for n in numbers)
+            return _all(each.only(one) for each in with_each) or None
+        case ast.Call(args=[inner]) if called(node) in _BRACES:
+            return list(_expanded(texts.only(inner))) or None
+        case ast.Call(args=[inner, *_]) if called(node) in _AS_IT_IS:
+            return _several(texts.meant(inner), texts)
+    return None
+
+
+def _all(each: Iterable[str | None]) -> list[str] | None:
+    names: list[str] = []
+    for one in each:
+        if one is None:
+            return None
+        names.append(one)
+    return names
+
+
+def _range(node: ast.expr) -> list[ast.Constant]:
+    """Give the numbers of `range(8)`; none where it is no such thing, or too many."""
+    if not isinstance(node, ast.Call) or called(node) != "range":
+        return []
+    given = [_value(one) for one in node.args]
+    if not all(type(one) is int for one in given):
+        return []
+    if not 0 < len(given) < 4 or given[2:] == [0]:
+        return []
+    numbers = range(*given)
+    return [ast.Constant(one) for one in numbers] if len(numbers) <= _MOST else []
+
+
+def _pattern(node: ast.expr, texts: WrittenTexts) -> str | None:
+    """Give what `sorted(glob.glob("d/*.tar"))` looks for, also by way of `str(one) for one in`."""
+    match node:
+        case ast.Call(args=[inner, *_]) if called(node) in _AS_IT_IS:
+            return _pattern(texts.meant(inner), texts)
+        case (
+            ast.ListComp(elt=one, generators=[over]) | ast.GeneratorExp(elt=one, generators=[over])
+        ) if not over.ifs:
+            same = one.args[0] if isinstance(one, ast.Call) and called(one) in _TEXT else one
+            is_same = isinstance(same, ast.Name) and same.id == getattr(over.target, "id", "")
+            return _pattern(texts.meant(over.iter), texts) if is_same else None
+        case ast.Call(args=[inner], keywords=[], func=callee) if called(node) in _GLOBS:
+            holder = getattr(callee, "value", None)
+            if isinstance(holder, ast.Name) and holder.id == "glob":
+                holder = None
+            parts = [texts.only(one) for one in (holder, inner) if one is not None]
+            text = None if None in parts else os.path.join(*filter(None, parts))
+            return None if text is None or "**" in text else text
+    return None
 
 
 def _value(node: ast.expr) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import runpy
 from pathlib import Path
 
@@ -43,12 +44,23 @@ def function(body: str, *, before: str = "", call: str = "main()") -> str:
 
 
 def found_by(folder: Path, source: str, monkeypatch: pytest.MonkeyPatch) -> list[Finding]:
-    """Run the script itself, which may stop, then give what a bare run finds lost."""
+    """Write the script, and give what a bare run finds lost."""
     put(folder, "train.py", content=source.encode())
     monkeypatch.chdir(folder)
     report = preflight.run(folder=str(folder), no_ledger=True, elsewhere=True)
     assert not any(one.broken for one in report.checks)
     return [one for one in report.findings if one.check == "dataset-survival"]
+
+
+def ended() -> str:
+    """Run the script itself, and give what it stops at; shards that are left open are closed."""
+    try:
+        runpy.run_path("train.py", run_name="__main__")
+    except ValueError as error:
+        return str(error)
+    finally:
+        gc.collect()
+    return ""
 
 
 GO = "for x in ds: pass"
@@ -116,6 +128,18 @@ HEALTHY = {
     'stages += [wds.to_tuple("jpg", "json")]\nds = wds.DataPipeline(*stages)\n' + GO,
     "fields that change": f'urls, fields = "d/0.tar", ["jpg", "json"]\nfields[1] = "txt"\n'
     f"ds = {OPEN}.to_tuple(*fields)\n{GO}",
+    "what a pattern finds": f'urls = sorted(glob.glob("d/*.tar"))\nds = {OPEN}\n{TEXT}\n{GO}',
+    "what patterns find": 'urls = glob.glob("v/*.tar")\nurls.clear()\n'
+    f'urls.extend(glob.glob("d/*.tar"))\nds = {OPEN}\n{TEXT}\n{GO}',
+    "some of what a pattern finds": 'urls = [one for one in glob.glob("?/*.tar") if "d" in one]\n'
+    f"ds = {OPEN}\n{TEXT}\n{GO}",
+    "the first of what a pattern finds": f'urls = sorted(glob.glob("?/*.tar"))[:2]\nds = {OPEN}\n'
+    f"{TEXT}\n{GO}",
+    "others than a pattern finds": 'urls = [one.replace("v", "d") for one in glob.glob("v/*.tar")]'
+    f"\nds = {OPEN}\n{TEXT}\n{GO}",
+    "numbers that are no numbers of shards": "urls = [f\"{'vd'[n]}/0.tar\" for n in range(1, 2)]\n"
+    f"ds = {OPEN}\n{TEXT}\n{GO}",
+    "braces": f'urls = list(braceexpand.braceexpand("d/{{0..1}}.tar"))\nds = {OPEN}\n{TEXT}\n{GO}',
     "dropped by a handler": f'urls = "d/0.tar"\nds = {OPEN}\nds = ds.select(len)\n{TEXT}\n{GO}',
 }
 
@@ -140,7 +164,7 @@ def test_a_script_that_runs_to_its_end_is_left_alone(
     job: Path, source: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = found_by(job, source, monkeypatch)
-    runpy.run_path("train.py", run_name="__main__")
+    assert ended() == ""
     assert [one.message for one in found if one.severity is Severity.ERROR] == []
 
 
@@ -160,6 +184,18 @@ DAMAGED = {
     "the second of a name": f'urls = "d/0.tar"\nds = {OPEN}\n{TEXT}\n{GO}\n'
     f'urls = "d/1.tar"\nds = {OPEN}\n{RECORD}\n{GO}',
     "in a context": f'with open(os.devnull) as log:\n    urls = "d/0.tar"\n    ds = {OPEN}\n'
+    f"{RECORD}\n{GO}",
+    "found by a pattern": f'ds = wds.WebDataset(sorted(glob.glob("d/*.tar")), shardshuffle=False)\n'
+    f"{RECORD}\n{GO}",
+    "found by a joined pattern": 'root = "d"\nurls = glob.glob(os.path.join(root, "*.tar"))\n'
+    f"urls.sort()\nds = {OPEN}\n{RECORD}\n{GO}",
+    "found in a folder": "from pathlib import Path\n"
+    f'urls = [str(one) for one in Path("d").glob("*.tar")]\nds = {OPEN}\n{RECORD}\n{GO}',
+    "numbers": f'urls = [f"d/{{n}}.tar" for n in range(2)]\nds = {OPEN}\n{RECORD}\n{GO}',
+    "numbers in a text": f'urls = ["d/%d.tar" % n for n in range(2)]\nds = {OPEN}\n{RECORD}\n{GO}',
+    "braces": f'urls = list(braceexpand.braceexpand("d/{{0..1}}.tar"))\nds = {OPEN}\n'
+    f"{RECORD}\n{GO}",
+    "two lists": f'urls = ["d/0.tar"] + [f"d/{{n:01d}}.tar" for n in range(1, 2)]\nds = {OPEN}\n'
     f"{RECORD}\n{GO}",
     "fields by a name": f'urls, fields = "d/0.tar", ("jpg", "json")\n'
     f"ds = {OPEN}.to_tuple(*fields)\n{GO}",
@@ -181,8 +217,7 @@ def test_a_script_that_stops_at_its_first_sample_is_stopped(
     (found,) = found_by(job, function(body), monkeypatch)
     assert found.severity is Severity.ERROR
     assert "0 of " in found.message
-    with pytest.raises(ValueError, match="json"):
-        runpy.run_path("train.py", run_name="__main__")
+    assert "json" in ended()
 
 
 def test_what_two_make_of_one_pipeline_is_known_up_to_where_they_part() -> None:
@@ -195,3 +230,37 @@ def test_what_two_make_of_one_pipeline_is_known_up_to_where_they_part() -> None:
 def test_names_that_stand_for_each_other_are_followed_to_no_end() -> None:
     text = "a = a.decode().WebDataset()\nb = c.decode()\nc = b.shuffle()\nwds.WebDataset(b)\n"
     assert len(written_in(parse_text(text), "train.py")) == 2
+
+
+SHARDS = {
+    '[f"{n:06d}.tar" for n in range(8, 11)]': ("000008.tar", "000009.tar", "000010.tar"),
+    '["a-%03d.tar" % n for n in range(2)]': ("a-000.tar", "a-001.tar"),
+    '["%s.tar" % n for n in range(4, 0, -3)]': ("4.tar", "1.tar"),
+    'tuple(f"{N}/{n}.tar" for n in range(1))': ("7/0.tar",),
+    '[f"{n:>9999}.tar" for n in range(2)]': (),
+    '[f"{n!r:>4}.tar" for n in range(2)]': (),
+    '[f"{n}.tar" for n in range(10**9)]': (),
+    '[f"{n}.tar" for n in range(0)]': (),
+    '[f"{n}.tar" for n in range(4) if n]': (),
+    '["%d-%d.tar" % n for n in range(4)]': (),
+    '["100%-%d.tar" % n for n in range(4)]': (),
+    '[f"{m}{n}.tar" for n in range(4) for m in range(2)]': (),
+    'braceexpand("{0..1}.tar")': ("0.tar", "1.tar"),
+}
+
+
+@pytest.mark.parametrize("urls", SHARDS)
+def test_names_are_those_that_python_makes_of_it(urls: str) -> None:
+    (reads,) = written_in(parse_text(f"N = 7\nx = WebDataset({urls})\n"), "train.py")
+    assert reads.shards == SHARDS[urls]
+
+
+def test_a_pattern_is_no_list_of_shards_that_are_missing(
+    job: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = function(f'urls = glob.glob("none/*.tar")\nds = {OPEN}\n{RECORD}')
+    assert found_by(job, source, monkeypatch) == []
+    text = f'import glob\nurls = glob.glob("d/*.tar")\nds = {OPEN}\n'
+    (reads,) = written_in(parse_text(text), "train.py")
+    assert reads.shards == ("d/*.tar",)
+    assert reads.by_pattern
