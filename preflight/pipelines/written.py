@@ -25,6 +25,9 @@ _DRAWN = frozenset({"ResampledShards", "ResampledShardList"})
 _LISTS = frozenset({"SimpleShardList", *_DRAWN})
 _MOST = 10_000
 
+# Lists of lists, and names that stand for themselves.
+_DEEPEST = 8
+
 # They make a list of a list; texts of paths; names of a pattern, and of braces.
 _AS_IT_IS = frozenset({"sorted", "list", "tuple", "natsorted"})
 _TEXT = frozenset({"str", "fspath"})
@@ -115,12 +118,14 @@ def _of_pipeline(root: ast.Call, reads: Reads, file: str, texts: WrittenTexts) -
     return reads
 
 
-def _one_by_one(given: Iterable[ast.expr], texts: WrittenTexts) -> Iterator[ast.expr]:
+def _one_by_one(
+    given: Iterable[ast.expr], texts: WrittenTexts, depth: int = 0
+) -> Iterator[ast.expr]:
     """Give arguments one by one, also those that a list hands over as such."""
     for one in given:
         several = texts.meant(one.value) if isinstance(one, ast.Starred) else None
-        if isinstance(several, (ast.List, ast.Tuple)):
-            yield from _one_by_one(several.elts, texts)
+        if isinstance(several, (ast.List, ast.Tuple)) and depth < _DEEPEST:
+            yield from _one_by_one(several.elts, texts, depth + 1)
         else:
             yield one
 
@@ -186,13 +191,15 @@ def _expanded(text: str | None) -> tuple[str, ...]:
     return tuple(itertools.islice(names, _MOST))
 
 
-def _several(node: ast.expr, texts: WrittenTexts) -> list[str] | None:
+def _several(node: ast.expr, texts: WrittenTexts, depth: int = 0) -> list[str] | None:
     """Give the addresses of a list, each written out; None where they are not."""
+    if depth > _DEEPEST:
+        return None
     match node:
         case ast.List(elts=each) | ast.Tuple(elts=each):
             return _all(texts.only(one) for one in _one_by_one(each, texts))
         case ast.BinOp(left=one, op=ast.Add(), right=other):
-            parts = [_several(texts.meant(part), texts) for part in (one, other)]
+            parts = [_several(texts.meant(part), texts, depth + 1) for part in (one, other)]
             return None if None in parts else [name for part in parts for name in part or ()]
         case (
             ast.ListComp(elt=one, generators=[over]) | ast.GeneratorExp(elt=one, generators=[over])
@@ -204,7 +211,7 @@ def _several(node: ast.expr, texts: WrittenTexts) -> list[str] | None:
         case ast.Call(args=[inner]) if called(node) in _BRACES:
             return list(_expanded(texts.only(inner))) or None
         case ast.Call(args=[inner, *_]) if called(node) in _AS_IT_IS:
-            return _several(texts.meant(inner), texts)
+            return _several(texts.meant(inner), texts, depth + 1)
     return None
 
 
@@ -230,17 +237,19 @@ def _range(node: ast.expr) -> list[ast.Constant]:
     return [ast.Constant(one) for one in numbers] if len(numbers) <= _MOST else []
 
 
-def _pattern(node: ast.expr, texts: WrittenTexts) -> str | None:
+def _pattern(node: ast.expr, texts: WrittenTexts, depth: int = 0) -> str | None:
     """Give what `sorted(glob.glob("d/*.tar"))` looks for, also by way of `str(one) for one in`."""
+    if depth > _DEEPEST:
+        return None
     match node:
         case ast.Call(args=[inner, *_]) if called(node) in _AS_IT_IS:
-            return _pattern(texts.meant(inner), texts)
+            return _pattern(texts.meant(inner), texts, depth + 1)
         case (
             ast.ListComp(elt=one, generators=[over]) | ast.GeneratorExp(elt=one, generators=[over])
         ) if not over.ifs:
             same = one.args[0] if isinstance(one, ast.Call) and called(one) in _TEXT else one
             is_same = isinstance(same, ast.Name) and same.id == getattr(over.target, "id", "")
-            return _pattern(texts.meant(over.iter), texts) if is_same else None
+            return _pattern(texts.meant(over.iter), texts, depth + 1) if is_same else None
         case ast.Call(args=[inner], keywords=[], func=callee) if called(node) in _GLOBS:
             holder = getattr(callee, "value", None)
             if isinstance(holder, ast.Name) and holder.id == "glob":

@@ -230,6 +230,9 @@ def test_what_two_make_of_one_pipeline_is_known_up_to_where_they_part() -> None:
 def test_names_that_stand_for_each_other_are_followed_to_no_end() -> None:
     text = "a = a.decode().WebDataset()\nb = c.decode()\nc = b.shuffle()\nwds.WebDataset(b)\n"
     assert len(written_in(parse_text(text), "train.py")) == 2
+    for own in ("sorted(a)", "[*a]", "a + a", "[str(n) for n in a]", "(*a, *a)"):
+        text = f"from shards import *\na = {own}\nWebDataset(a).to_tuple(*a)\nDataPipeline(*a)\n"
+        assert [one.shards for one in written_in(parse_text(text), "train.py")] == [(), ()]
 
 
 SHARDS = {
