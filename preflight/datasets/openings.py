@@ -47,7 +47,8 @@ class Openings(Gather):
             self._live += [facts] if facts.shards else []
             self._met |= {(one.at.file, one.at.line) for one in facts.stages}
         elif isinstance(facts, SourceFacts) and isinstance(target, Source) and not self._is_live:
-            self._written += [(target, one) for one in facts.pipelines if one.sure and one.shards]
+            named = [one for one in facts.pipelines if one.shards and not one.by_pattern]
+            self._written += [(target, one) for one in named if one.sure]
 
     def finish(self) -> Iterator[Look]:
         """Give, of each that opens shards of this machine, which of them are not there."""

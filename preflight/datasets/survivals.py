@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
+from fnmatch import fnmatch
 
 from preflight.batches.facts import CountedInScript, Drawn
 from preflight.batches.pass_facts import Further
@@ -107,6 +109,10 @@ class Survivals(Gather):
         for target, reads in self._guesses:
             paths = (plain_path(one) for one in reads.shards)
             local = tuple(self.run.full(one) for one in paths if one)
+            if reads.by_pattern:
+                local = tuple(one for one in sorted(named) for p in local if _is_found(one, by=p))
+                if not local:
+                    continue
             if local or len(self._guesses) == 1:
                 whole = replace(reads, shards=local or tuple(named))
                 if (local and reads.sure) or self._is_meant(whole):
@@ -118,6 +124,15 @@ class Survivals(Gather):
         seen = [self._came[one] for one in reads.shards if one in self._came]
         there = {name for one in seen for arrived in one.arrived for name in arrived.fields}
         return not asked or not there or not asked.isdisjoint(there)
+
+
+def _is_found(path: str, *, by: str) -> bool:
+    """Whether `glob` finds a path by a pattern: folder by folder, and none that is hidden."""
+    names, patterns = path.split(os.sep), by.split(os.sep)
+    return len(names) == len(patterns) and all(
+        fnmatch(name, one) and (one.startswith(".") or not name.startswith("."))
+        for name, one in zip(names, patterns, strict=True)
+    )
 
 
 def came(facts: ShardFacts) -> Came:

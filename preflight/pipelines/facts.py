@@ -79,6 +79,9 @@ class Reads:
     shards: tuple[str, ...] = ()
     """Addresses after expansion; local ones as absolute paths."""
 
+    by_pattern: bool = False
+    """Whether shards are patterns (`d/*.tar`), of which `glob` makes names in the run."""
+
     stages: tuple[Stage, ...] = ()
     """Empty where it is no pipeline of webdataset."""
 

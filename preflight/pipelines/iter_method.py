@@ -15,7 +15,8 @@ from typing import Any
 from preflight.objects.attributes import classes, own_attributes
 from preflight.objects.source_trees import function_tree, names_used
 from preflight.pipelines.facts import Reads, Stage
-from preflight.pipelines.written import ROOTS, written_pipelines
+from preflight.pipelines.standing import ROOTS
+from preflight.pipelines.written import written_pipelines
 from preflight.syntax.running import last_name
 from preflight.values.names import name_of
 
@@ -41,7 +42,8 @@ def made_inside(dataset: object, root: str) -> Reads | None:
     rest = Stage(kind="other", handler="unknown", handler_name=name)
     if len(found) == 1:
         (reads,) = found.values()
-        return replace(reads, stages=(*reads.stages, rest))
+        shards = () if reads.by_pattern else reads.shards
+        return replace(reads, shards=shards, by_pattern=False, stages=(*reads.stages, rest))
     return Reads(name=name, stages=(rest,)) if making else None
 
 

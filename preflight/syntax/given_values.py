@@ -169,7 +169,7 @@ def _option(call: ast.Call) -> Iterator[tuple[str, ast.expr | None]]:
 
 def constants_of(tree: ast.AST) -> dict[str, list[ast.expr]]:
     """Give what each name is given that a file binds once, at its top level and in no function."""
-    bound = Counter(name for node in ast.walk(tree) for name in _bound_by(node))
+    bound = Counter(name for node in ast.walk(tree) for name in bound_by(node))
     given: dict[str, ast.expr] = {}
     for node in getattr(tree, "body", ()):
         if isinstance(node, ast.Assign):
@@ -179,11 +179,14 @@ def constants_of(tree: ast.AST) -> dict[str, list[ast.expr]]:
     return {name: [value] for name, value in given.items() if bound[name] == 1}
 
 
-def _bound_by(node: ast.AST) -> Iterator[str]:
+def bound_by(node: ast.AST) -> Iterator[str]:
+    """Give the names to which a node itself gives something, or takes it from them."""
     if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
         yield node.id
     elif isinstance(node, ast.arg):
         yield node.arg
+    elif isinstance(node, (ast.ExceptHandler, ast.MatchAs, ast.MatchStar)):
+        yield from filter(None, (node.name,))
     elif isinstance(node, ast.Global):  # whoever says so gives it another value
         yield from node.names
     elif isinstance(node, ast.alias):

@@ -28,6 +28,10 @@ _SAME = _PATHS | {
 # What comes in front of these is not known.
 _WHOLE_NAMES = re.compile(r"[/\\](.*)", re.DOTALL)
 
+# How a number is written: filled up to so many places, of which nobody writes a hundred.
+_DIGITS = re.compile(r"\d{0,2}d?")
+_PLACES = re.compile(r"%\d{0,2}d|%s")
+
 
 class WrittenText(NamedTuple):
     """What is known of a text: all of it, or what it ends in."""
@@ -99,7 +103,12 @@ class WrittenTexts:
             case ast.IfExp(body=one, orelse=other):
                 return _each((*self.of(one, depth + 1), *self.of(other, depth + 1)))
             case ast.FormattedValue(value=inner, conversion=-1 | 115, format_spec=None):  # or `!s`
-                return self.of(inner, depth + 1)
+                number = self._number(inner)
+                return self.of(inner, depth + 1) if number is None else _whole(str(number))
+            case ast.FormattedValue(value=inner, format_spec=ast.JoinedStr(values=[spec])):
+                return _formatted(text_of(spec), self._number(inner))
+            case ast.BinOp(left=one, right=other, op=ast.Mod()):
+                return _in_place(self.only(one), self._number(other))
             case ast.JoinedStr(values=parts):
                 return self._joined(parts, "", depth)
             case ast.BinOp(left=one, right=other, op=ast.Add()):
@@ -107,6 +116,11 @@ class WrittenTexts:
             case ast.BinOp(left=one, right=other, op=ast.Div()):
                 return self._joined((one, other), os.sep, depth)
         return ()
+
+    def _number(self, node: ast.expr) -> int | None:
+        """Give a whole number that an expression is, or a name stands for."""
+        value = getattr(self.meant(node), "value", None)
+        return value if type(value) is int else None
 
     def _of_path(self, node: ast.expr, depth: int) -> Sequence[WrittenText]:
         match node:
@@ -150,6 +164,23 @@ class WrittenTexts:
 
 def _whole(text: str) -> Sequence[WrittenText]:
     return (WrittenText(text, whole=True),)
+
+
+def _formatted(spec: str | None, number: int | None) -> Sequence[WrittenText]:
+    """Write a number as `06d` has it."""
+    if spec is None or number is None or not _DIGITS.fullmatch(spec):
+        return ()
+    return _whole(format(number, spec))
+
+
+def _in_place(text: str | None, number: int | None) -> Sequence[WrittenText]:
+    """Write a number into `d/%06d.tar`."""
+    places = [] if text is None else _PLACES.findall(text)
+    if text is None or number is None or len(places) != 1:
+        return ()
+    front, behind = text.split(places[0])
+    spec = places[0][1:].replace("s", "")
+    return () if "%" in front + behind else _whole(f"{front}{number:{spec}}{behind}")
 
 
 def _each(found: Iterable[WrittenText]) -> Sequence[WrittenText]:
