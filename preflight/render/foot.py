@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from preflight.findings.report import Named, Outcome, Report
 from preflight.render.finding_blocks import View
 from preflight.render.groups import Group
-from preflight.render.left_unread import if_named, unread_text
+from preflight.render.left_unread import are_read_if_named, if_named, unread_text
 from preflight.render.lines import Line, Span, cells, hanging, padded
 from preflight.render.verdict import nothing_looked_at
 from preflight.settings.ages import format_age
@@ -90,19 +90,21 @@ def _says_kind(one: Named) -> bool:
 def need_lines(report: Report, view: View) -> Iterator[Line]:
     """Say what a run needs that has looked at nothing of a job: what lies there, what to type."""
     paper = view.paper
-    files = [*filter(None, (unread_text(report),)), *(text for text, _ in if_named(report))]
-    data = ": ".join(filter(None, ("none found", "; ".join(files))))
+    passed = [one for one in report.coverage if one.if_named]
+    said = [unread_text(report), are_read_if_named(passed) if passed else ""]
+    none = "none named" if any(one.part == "data" for one in passed) else "none found"
+    data = ": ".join(filter(None, (none, "; ".join(filter(None, said)))))
     if not any(one.of for one in report.coverage if one.part == "data"):
         yield from hanging((Span("  data    "),), paper.wrap(paper.say(data), paper.width - 10))
     hints = {
         one.hint: one.hint_at or f"looks at the {one.part}" for one in report.coverage if one.hint
     }
     hints = hints or {"preflight run --help": "how data, caches and loaders are named"}
-    said = [*hints.items()]  # of what a script makes, that it is run
+    offers = [*hints.items()]  # of what a script makes, that it is run
     head = "  say     "
-    column = max(cells(paper.say(command)) for command, _ in said)
+    column = max(cells(paper.say(command)) for command, _ in offers)
     room = paper.width - len(head) - column - 3
-    for command, what in said:
+    for command, what in offers:
         begin = Span(head), Span(padded(paper.say(command), column) + "   ")
         head = " " * len(head)
         if room < _LEAST:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from preflight.findings.parts import Covered
 from preflight.findings.report import Report
@@ -26,8 +26,14 @@ def if_named(report: Report) -> Iterator[tuple[str, str]]:
     """Say which files are read only where they are named, and give the command for the first."""
     for one in report.coverage:
         if one.if_named_by is not None:
-            are = "is" if sum(one.if_named.values()) == 1 else "are"
-            yield f"{files_by_suffix([one.if_named])} {are} read where named", one.if_named_by
+            yield are_read_if_named([one]), one.if_named_by
+
+
+def are_read_if_named(parts: Sequence[Covered]) -> str:
+    """Count those of some parts: `2 .zip files are read where named`."""
+    files = [one.if_named for one in parts]
+    are = "is" if sum(sum(one.values()) for one in files) == 1 else "are"
+    return f"{files_by_suffix(files)} {are} read where named"
 
 
 def _unread_of(part: Covered) -> str:

@@ -19,6 +19,9 @@ from tests.session.test_key_lists import PARTS
 pytestmark = pytest.mark.usefixtures("at_hand")
 
 PIECES = {"a": "model-00001-of-00002.bin", "b": "model-00002-of-00002.bin"}
+NUMBERS = b"\x93NUMPY\x01\x00v\x00" + (
+    b"{'descr': '<f4', 'fortran_order': False, 'shape': (4,), }".ljust(117) + b"\n" + bytes(16)
+)
 INDEX = json.dumps({"metadata": {}, "weight_map": PIECES})
 
 
@@ -94,3 +97,43 @@ def test_a_folder_of_what_has_to_be_named_says_so(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"; data=sets/zips/pets\.zip would be looked at$"):
         run(tmp_path, "sets")
     assert run(tmp_path, "data=sets/zips/pets.zip").verdict == "go"
+
+
+def test_what_settings_pass_over_is_no_part_of_the_documents(tmp_path: Path) -> None:
+    """They name a source alone; without them, all that lies around is looked at."""
+    shards(tmp_path / "data")
+    put(tmp_path, "train.py", content=b"import os\n")
+    put(tmp_path, "cache/a.npy", "cache/b.npy", content=NUMBERS)
+    put(tmp_path, "photos/a.png", "photos/a.txt", content=PARTS[0][1])
+    settings = tmp_path / "preflight.toml"
+    settings.write_text('[[source]]\npath = "train.py"\n')
+
+    report = run(tmp_path)
+
+    assert report.verdict == "cannot-judge"
+    page = " ".join(terminal.render(report).split())
+    assert "not taken for data" not in page
+    assert "none named: 4 .tar, 2 .npy and 1 .png files are read where named" in page
+    assert dict(part(report, "data").if_named) == {".tar": 4, ".png": 1}
+    assert dict(part(report, "cache").if_named) == {".npy": 2}
+    hints = [one.hint for one in report.coverage[:2]]
+    assert hints == ["preflight run data=data", "preflight run cache=cache"]
+    for hint in hints:
+        assert run(tmp_path, *shlex.split(hint or "")[2:]).findings == ()
+    settings.unlink()
+    around = run(tmp_path)
+    assert [one.of for one in around.coverage[:2]] == [5, 1]
+    assert not any(one.if_named for one in around.coverage)
+
+
+def test_what_settings_pass_over_of_a_repository_stays_its_own(tmp_path: Path) -> None:
+    put(tmp_path, "train.py", content=b"import os\n")
+    put(tmp_path, "lib/__init__.py", "README.md")
+    put(tmp_path, "tests/test_a.py")
+    put(tmp_path, "tests/a.npy", "tests/b.npy", content=NUMBERS)
+    (tmp_path / "preflight.toml").write_text('[[source]]\npath = "train.py"\n')
+
+    report = run(tmp_path)
+
+    assert not any(one.if_named for one in report.coverage)
+    assert "2 cached files and shards of the repository's" in report.reasons[-1]
