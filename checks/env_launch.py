@@ -258,9 +258,12 @@ def _severity(read: EnvironmentRead, facts: SourceFacts, job: Job) -> Severity |
         return Severity.NOTE  # srun sets it, once the job is started with it
     if launcher is not None:
         return Severity.WARNING if read.of_several else Severity.ERROR
+    # Of a folder with one script, that is what is started, as if it had been named itself.
+    is_named = read.file == facts.file or (facts.entries == (read.file,) and not read.of_several)
     if read.inside is None:
-        return Severity.WARNING if facts.is_folder or read.is_lazy else Severity.ERROR
-    return Severity.WARNING if read.file == facts.file else Severity.NOTE
+        is_perhaps = (facts.is_folder and not is_named) or read.is_lazy
+        return Severity.WARNING if is_perhaps else Severity.ERROR
+    return Severity.WARNING if is_named else Severity.NOTE
 
 
 def _why(read: EnvironmentRead, facts: SourceFacts) -> str:

@@ -38,6 +38,12 @@ class Covered:
     unread_bytes: int = 0
     """Their sizes together."""
 
+    if_named: Mapping[str, int] = field(default_factory=dict)
+    """Files there that are read only where they are named, by suffix."""
+
+    if_named_by: str | None = None
+    """The command that names the first of them, of each kind."""
+
     hint: str | None = None
     """The command that looks at this part, where one is known."""
 

@@ -158,11 +158,16 @@ def _coverage(report: Report, hide: Redaction) -> Iterator[str]:
         said = [f"{one.looked_at:,} of {one.of:,} looked at"] if one.of else []
         said += [_said(one.seen, hide)] if one.seen else []
         if one.unread:
-            files = ", ".join(f"{count:,} {_said(end, hide)}" for end, count in one.unread.items())
-            said.append(f"not read: {files} ({format_size(one.unread_bytes)})")
+            said.append(f"not read: {_files(one.unread, hide)} ({format_size(one.unread_bytes)})")
+        if one.if_named:
+            said.append(f"read if named: {_files(one.if_named, hide)}")
         yield f"{_said(one.part, hide)}: {_said(one.state, hide)}" + (
             f" ({'; '.join(said)})" if said else ""
         )
+
+
+def _files(by_suffix: Mapping[str, int], hide: Redaction) -> str:
+    return ", ".join(f"{count:,} {_said(end, hide)}" for end, count in by_suffix.items())
 
 
 def _checks(report: Report, hide: Redaction) -> Iterator[str]:

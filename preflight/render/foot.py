@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from preflight.findings.parts import Covered
 from preflight.findings.report import Named, Outcome, Report
 from preflight.render.finding_blocks import View
 from preflight.render.groups import Group
+from preflight.render.left_unread import are_read_if_named, if_named, unread_text
 from preflight.render.lines import Line, Span, cells, hanging, padded
-from preflight.render.verdict import nothing_looked_at, unread_files
+from preflight.render.verdict import nothing_looked_at
 from preflight.settings.ages import format_age
-from preflight.values.byte_sizes import format_size
 from preflight.values.names import counted
 
 _LABEL_WIDTH = 13
@@ -91,19 +90,21 @@ def _says_kind(one: Named) -> bool:
 def need_lines(report: Report, view: View) -> Iterator[Line]:
     """Say what a run needs that has looked at nothing of a job: what lies there, what to type."""
     paper = view.paper
-    files = unread_text(report)
-    data = f"none found: {files}" if files else "none found"
+    passed = [one for one in report.coverage if one.if_named]
+    said = [unread_text(report), are_read_if_named(passed) if passed else ""]
+    none = "none named" if any(one.part == "data" for one in passed) else "none found"
+    data = ": ".join(filter(None, (none, "; ".join(filter(None, said)))))
     if not any(one.of for one in report.coverage if one.part == "data"):
         yield from hanging((Span("  data    "),), paper.wrap(paper.say(data), paper.width - 10))
     hints = {
         one.hint: one.hint_at or f"looks at the {one.part}" for one in report.coverage if one.hint
     }
     hints = hints or {"preflight run --help": "how data, caches and loaders are named"}
-    said = [*hints.items()]  # of what a script makes, that it is run
+    offers = [*hints.items()]  # of what a script makes, that it is run
     head = "  say     "
-    column = max(cells(paper.say(command)) for command, _ in said)
+    column = max(cells(paper.say(command)) for command, _ in offers)
     room = paper.width - len(head) - column - 3
-    for command, what in said:
+    for command, what in offers:
         begin = Span(head), Span(padded(paper.say(command), column) + "   ")
         head = " " * len(head)
         if room < _LEAST:
@@ -111,24 +112,6 @@ def need_lines(report: Report, view: View) -> Iterator[Line]:
             begin = Span(head), Span("  ")
         room_here = room if room >= _LEAST else paper.width - len(head) - 2
         yield from hanging(begin, paper.wrap(paper.say(what), room_here))
-
-
-def unread_text(report: Report) -> str:
-    """Say which files no reader reads: `12 .jsonl and 3 .bin files (14 GB) are not read`.
-
-    Of caches and checkpoints it is said where they lie.
-    """
-    parts = [one for one in report.coverage if one.unread]
-    if not parts:
-        return ""
-    are = "is" if sum(number for one in parts for number in one.unread.values()) == 1 else "are"
-    return f"{' and '.join(map(_unread_of, parts))} {are} not read by this version"
-
-
-def _unread_of(part: Covered) -> str:
-    them = "file" if sum(part.unread.values()) == 1 else "files"
-    place = "" if part.part == "data" else f" among the {part.part} files"
-    return f"{unread_files([part])} {them} ({format_size(part.unread_bytes)}){place}"
 
 
 def check_lines(report: Report, view: View) -> Iterator[Line]:
@@ -198,6 +181,10 @@ def _not_judged(report: Report, view: View) -> Iterator[Line]:
         yield (Span(" " * _LABEL_WIDTH), Span(view.paper.say(command)))
     if files := unread_text(report):
         yield from entry("Not read", f"{files}.", view)
+    for text, command in if_named(report):
+        yield from entry("Not named", f"{text}:", view)
+        if command not in typed.values():
+            yield (Span(" " * _LABEL_WIDTH), Span(view.paper.say(command)))
 
 
 def _skipped(report: Report, view: View) -> Iterator[Line]:

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator
 
 from preflight.findings.finding import Finding, Row
 from preflight.findings.report import Report
-from preflight.render.foot import unread_text
 from preflight.render.groups import (
     Advice,
     Group,
@@ -20,6 +19,7 @@ from preflight.render.groups import (
     where,
     within,
 )
+from preflight.render.left_unread import if_named, unread_text
 from preflight.render.verdict import headline, label
 from preflight.values.names import counted, shown
 
@@ -186,6 +186,8 @@ def _foot(report: Report) -> Iterator[str]:
         yield f"- {code(hint)} looks at the {text(part)}"
     if files := unread_text(report):
         yield f"- Not read: {text(files)}"
+    for files, command in if_named(report):
+        yield f"- {text(files)}: {code(command)}"
     if report.accepted:
         said = "; ".join(
             text(reason) for reason in dict.fromkeys(r.reason for r in report.accepted)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from preflight.findings.finding import Severity
 from preflight.findings.parts import Covered
@@ -98,19 +98,25 @@ def left_over(report: Report) -> str:
     dark = [one.part for one in report.coverage if not one.seen and one.part in report.not_judged]
     parts = [one for one in dark if one != "script"]  # its sources are what there is to look at
     said = [", ".join(parts)] if parts else []
-    files = unread_files(report.coverage)
-    if files:
-        count = sum(number for one in report.coverage for number in one.unread.values())
-        them = "file that no reader reads" if count == 1 else "files that no reader reads"
-        said.append(f"{files} {them}")
+    if unread := [one.unread for one in report.coverage if one.unread]:
+        said.append(f"{files_by_suffix(unread)} that no reader reads")
+    if if_named := [one.if_named for one in report.coverage if one.if_named]:
+        said.append(f"{files_by_suffix(if_named)} to be named")
     return f"Not looked at: {'; '.join(said)}." if said else ""
 
 
 def unread_files(coverage: Sequence[Covered]) -> str:
     """Count files that no reader reads: `12 .jsonl and 3 .bin`; those of most suffixes together."""
-    counts: Counter[str] = Counter()
-    for one in coverage:
-        counts.update(one.unread)
+    return _by_suffix(sum((Counter(one.unread) for one in coverage), Counter()))
+
+
+def files_by_suffix(every: Sequence[Mapping[str, int]]) -> str:
+    """Count files with their noun: `12 .jsonl and 3 .bin files`."""
+    counts = sum(map(Counter, every), Counter[str]())
+    return f"{_by_suffix(counts)} {'file' if counts.total() == 1 else 'files'}"
+
+
+def _by_suffix(counts: Counter[str]) -> str:
     ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     said = [f"{number:,} {suffix or 'suffixless'}" for suffix, number in ranked[:_SUFFIXES]]
     more = sum(number for _, number in ranked[_SUFFIXES:])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -15,11 +14,11 @@ from preflight.kinds.rooms import kinds, kinds_of, load
 from preflight.kinds.target import Target
 from preflight.session.counts import Counts, by_row, may_come_of, share
 from preflight.settings.job import Job
-from preflight.targets.file_types.contents import is_image_zip
+from preflight.targets.file_types.if_named import NamedAs
 from preflight.targets.targets import Missing
 from preflight.targets.words.discover import Discovered
 from preflight.values.code_name import command_for
-from preflight.values.names import counted
+from preflight.values.names import counted, name_of
 
 
 def covered(found: Discovered, counts: Counts, folder: str) -> tuple[Covered, ...]:
@@ -30,20 +29,41 @@ def covered(found: Discovered, counts: Counts, folder: str) -> tuple[Covered, ..
             by_part[part].append(target)
     named = frozenset(target for _, target in found.pairs)
     every = [
-        _covered(part, targets, _by_suffix(found, part), counts, named)
+        _covered(part, targets, _left_of(found, part, folder), counts, named)
         for part, targets in by_part.items()
     ]
     return tuple(_with_hints(every, found, folder))
 
 
-def _by_suffix(found: Discovered, part: str) -> dict[str, tuple[int, int]]:
-    """Give the number and the bytes of the files that no reader reads, those of most first."""
-    total: dict[str, tuple[int, int]] = {}
-    unread = (files for folder in found.unread for files in folder.files)
-    for one in (files for files in unread if files.part == part):
-        number, size = total.get(one.suffix, (0, 0))
-        total[one.suffix] = (number + one.files, size + one.bytes)
-    return dict(sorted(total.items(), key=lambda item: (-item[1][0], item[0])))
+def _left_of(found: Discovered, part: str, folder: str) -> Covered:
+    """Say which files of a part are not read as they lie there, those of most first."""
+    unread, if_named = Counter[str](), Counter[str]()
+    size, words = 0, dict[str, str]()
+    for one in (files for place in found.unread for files in place.files if files.part == part):
+        if one.named_as is None:
+            unread[one.suffix] += one.files
+            size += one.bytes
+        else:
+            if_named[one.suffix] += one.files
+            words.setdefault(one.named_as.kind, _word(one.named_as, folder))
+    return Covered(
+        part=part,
+        state=NOT_NAMED,
+        unread=_most_first(unread),
+        unread_bytes=size,
+        if_named=_most_first(if_named),
+        if_named_by=command_for(*(words[kind] for kind in PARTS if kind in words))
+        if words
+        else None,
+    )
+
+
+def _word(one: NamedAs, folder: str) -> str:
+    return f"{one.kind}={name_of(one.path, folder)}"
+
+
+def _most_first(counts: Mapping[str, int]) -> dict[str, int]:
+    return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
 
 
 def parts_of(target: Target, counts: Counts) -> set[str]:
@@ -60,7 +80,7 @@ def parts_of(target: Target, counts: Counts) -> set[str]:
 def _covered(
     part: str,
     targets: Sequence[Target],
-    files: Mapping[str, tuple[int, int]],
+    dark: Covered,
     counts: Counts,
     named: frozenset[Target],
 ) -> Covered:
@@ -77,21 +97,14 @@ def _covered(
     rows = by_row(one for one in targets if one in named)
     said = (_seen_of(part, row, those, looked_at, left, counts) for row, those in rows)
     seen = " and ".join(filter(None, (*said, beside)))
+    files = bool(dark.unread or dark.if_named)
     if not targets and not files and not beside:
         state = NOT_NAMED
     elif not (looked_at or beside) or (files and not seen):
         state = UNREAD
     else:
         state = PART if seen_of < number or left or files or rest else WHOLE
-    return Covered(
-        part=part,
-        state=state,
-        looked_at=seen_of + most,
-        of=number + most,
-        seen=seen,
-        unread={suffix: count for suffix, (count, _) in files.items()},
-        unread_bytes=sum(size for _, size in files.values()),
-    )
+    return replace(dark, state=state, looked_at=seen_of + most, of=number + most, seen=seen)
 
 
 def _beside(part: str, counts: Counts) -> tuple[str, int, int]:
@@ -156,8 +169,10 @@ def _with_hints(every: Iterable[Covered], found: Discovered, folder: str) -> Ite
         place = found.may_only_show[0].name_in(folder)
         offered["data"] = (command_for(f"data={place}"), None)
         dark.add("data")
-    if "data" in dark and (zipped := _zip_of_images(found, folder)):
-        offered["data"] = (command_for(f"data={zipped}"), None)
+    words = [files.named_as for one in found.unread for files in one.files if files.named_as]
+    for named_as in reversed(words):
+        if named_as.kind in dark:
+            offered[named_as.kind] = (command_for(_word(named_as, folder)), None)
     typed = {command_for(word) for word, _ in found.pairs}
     typed |= {f"preflight run {word}" for word, _ in found.pairs}  # `-m package.train`
     if "script" in offered and "script" not in dark:
@@ -166,13 +181,6 @@ def _with_hints(every: Iterable[Covered], found: Discovered, folder: str) -> Ite
     for one in every:
         command, at = offered.get(one.part, (None, None)) if one.part in dark else (None, None)
         yield replace(one, hint=command, hint_at=at)
-
-
-def _zip_of_images(found: Discovered, folder: str) -> str | None:
-    """Name a zip archive of images that lies around, which is read where it is named."""
-    files = (one for unread in found.unread for one in unread.files if one.suffix == ".zip")
-    names = (name for one in files for name in one.names)
-    return next((one for one in names if is_image_zip(os.path.join(folder, one))), None)
 
 
 def _is_typed(command: str, typed: Collection[str]) -> bool:

@@ -34,7 +34,7 @@ def unearned(
         words: whether what is to be looked at was named by words.
     """
     of_job = [one for one in coverage if one.part in OF_JOB]
-    dark = [one for one in of_job if one.unread or (one.of and not one.seen)]
+    dark = [one for one in of_job if one.unread or one.if_named or (one.of and not one.seen)]
     if any(one.broken for one in judged.outcomes) or judged.interrupted:
         return
     if not any(one.seen for one in of_job):
@@ -49,8 +49,9 @@ def unearned(
             "that a job reads them."
         )
     for one in dark:
-        if one.of and one.unread and not one.seen:
-            yield f"Nothing of what was named as {one.part} was looked at: no reader reads it."
+        if one.of and (one.unread or one.if_named) and not one.seen:
+            why = "no reader reads it" if one.unread else f"{one.if_named_by} would"
+            yield f"Nothing of what was named as {one.part} was looked at: {why}."
 
 
 def unasked(every: Collection[str], checks: Collection[str], job: Job) -> Iterator[str]:

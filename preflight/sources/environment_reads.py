@@ -19,6 +19,7 @@ from preflight.syntax.parsing import Parsed, code_of
 from preflight.syntax.process_groups import JOINS, names_of_torch, needed_by
 from preflight.syntax.running import is_none, text_of
 from preflight.syntax.surroundings import Around, called, walk
+from preflight.syntax.written_texts import written_keys, written_names
 
 # Who speaks of the environment says one of these, unless by another name that it has given.
 _WORDS = f"environ|getenv|putenv|dotenv|{JOINS}"
@@ -96,7 +97,10 @@ def environment_reads(parsed: Parsed, file: str) -> FoundReads:
         if id(node) not in needed:
             soft.update(_soft_reads(node, names))
         if not around.rehearsed:
-            stores += (Store(name, node.lineno, around.inside) for name in _stored(node, names))
+            stores += (
+                Store(name, node.lineno, around.inside)
+                for name in _stored(node, names, parsed.tree)
+            )
         dotenv = dotenv or (isinstance(node, ast.Call) and called(node) == "load_dotenv")
     reads = [read._replace(guarded=_guarded(read, around, soft)) for read, around in hard]
     reads.sort(key=lambda read: read.line)
@@ -114,9 +118,13 @@ def standing(around: Around) -> Conditions:
 
 
 def is_stored_before(read: EnvironmentRead, stores: Sequence[Store]) -> bool:
-    """Whether the same file sets the variable before it is read, as far as that can be known."""
+    """Whether the same file sets the variable before it is read, as far as that can be known.
+
+    One that sets what a loop or a config gives may set any, but what launchers set.
+    """
+    any_name = {read.variable} if launcher_of(read.variable) else {read.variable, ""}
     return any(
-        store.variable == read.variable
+        store.variable in any_name
         and (store.line < read.line or (read.inside is not None and store.inside != read.inside))
         for store in stores
     )
@@ -231,25 +239,20 @@ def _soft_reads(node: ast.AST, names: Mapping[str, str]) -> Iterator[str]:
             yield variable
 
 
-def _stored(node: ast.AST, names: Mapping[str, str]) -> Iterator[str]:
-    """Give the variables that a statement or a call sets."""
+def _stored(node: ast.AST, names: Mapping[str, str], tree: ast.Module) -> Iterator[str]:
+    """Give the variables that a statement or a call sets; empty of one that is not written out."""
     if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
         if full_name(node.value, names) == "os.environ":
-            yield text_of(node.slice) or ""
+            yield from written_names(node.slice, tree) or ("",)
     elif isinstance(node, ast.AugAssign) and full_name(node.target, names) == "os.environ":
-        yield from _keys(node.value)
+        yield from written_keys(node.value, tree) or ("",)
     elif isinstance(node, ast.Call):
         name = full_name(node.func, names)
         if name in {"os.environ.setdefault", "os.putenv"}:
-            yield from filter(None, map(text_of, node.args[:1]))
+            for one in node.args[:1]:
+                yield from written_names(one, tree) or ("",)
         elif name == "os.environ.update":
             yield from (keyword.arg for keyword in node.keywords if keyword.arg)
-            for one in node.args:
-                yield from _keys(one)
-
-
-def _keys(node: ast.AST) -> Iterator[str]:
-    if isinstance(node, ast.Dict):
-        yield from filter(None, map(text_of, node.keys))
-    elif isinstance(node, ast.Call) and called(node) == "dict":
-        yield from (keyword.arg for keyword in node.keywords if keyword.arg)
+            unpacked = (keyword.value for keyword in node.keywords if keyword.arg is None)
+            for one in (*node.args, *unpacked):
+                yield from written_keys(one, tree) or ("",)

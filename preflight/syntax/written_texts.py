@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from itertools import product
@@ -24,6 +24,10 @@ _SAME = _PATHS | {
     *("abspath", "realpath", "normpath", "expanduser", "resolve", "absolute", "as_posix"),
     *("str", "fspath"),
 }
+
+_KEEP_KEYS = frozenset(
+    {"dict", "items", "keys", "list", "sorted", "tuple", "set", "zip", "fromkeys"}
+)
 
 # What comes in front of these is not known.
 _WHOLE_NAMES = re.compile(r"[/\\](.*)", re.DOTALL)
@@ -203,3 +207,86 @@ def _behind(front: WrittenText, rest: WrittenText, joint: str) -> WrittenText:
         return WrittenText(front.text + between + rest.text, whole=front.whole)
     names = _WHOLE_NAMES.search(rest.text)
     return WrittenText(names[1]) if names else WrittenText()
+
+
+# --- names that a loop or a dict has --------------------------------------------------------------
+
+
+def written_names(node: ast.expr, tree: ast.Module, depth: int = 0) -> tuple[str, ...]:
+    """Give what a name may be: a text, or those that the loops around it go over."""
+    text = text_of(node)
+    if text is not None:
+        return (text,)
+    if not isinstance(node, ast.Name) or depth > _DEEPEST:
+        return ()
+    values = (one.value for one in _assigned(node.id, tree) if text_of(one.value) is not None)
+    found = {text_of(one) or "": None for one in values}
+    for loop, goes_over in _loops(tree):
+        target = goes_over.target
+        first = target.elts[0] if isinstance(target, (ast.Tuple, ast.List)) else target
+        is_around = loop.lineno <= node.lineno <= (loop.end_lineno or node.lineno)
+        if is_around and isinstance(first, ast.Name) and first.id == node.id:
+            found |= dict.fromkeys(written_keys(goes_over.iter, tree, depth + 1))
+    return tuple(found)
+
+
+def written_keys(node: ast.expr, tree: ast.Module, depth: int = 0) -> tuple[str, ...]:
+    """Give the keys of a dict, or the items of a list; of items that are pairs, the first parts."""
+    return tuple(dict.fromkeys(_keys(node, tree, depth))) if depth <= _DEEPEST else ()
+
+
+def _keys(node: ast.expr, tree: ast.Module, depth: int) -> Iterator[str]:
+    inner: list[ast.expr] = []
+    match node:
+        case ast.Dict(keys=keys, values=values):
+            for key, value in zip(keys, values, strict=True):
+                yield from written_names(key, tree, depth + 1) if key is not None else ()
+                inner += [value] if key is None else []
+        case ast.DictComp(key=key) | ast.ListComp(elt=key) | ast.GeneratorExp(elt=key):
+            yield from written_names(key, tree, depth + 1)
+        case ast.Tuple(elts=items) | ast.List(elts=items) | ast.Set(elts=items):
+            for item in items:
+                pair = item.elts if isinstance(item, (ast.Tuple, ast.List)) else [item]
+                yield from written_names(pair[0], tree, depth + 1) if pair else ()
+                inner += [item.value] if isinstance(item, ast.Starred) else []
+        case ast.BinOp(left=left, right=right, op=ast.BitOr() | ast.Add()):
+            inner = [left, right]
+        case ast.Call() if last_name(node.func) in _KEEP_KEYS:
+            yield from _named(node)
+            inner = _handed(node)
+        case ast.Name(id=name):
+            inner = [one.value for one in _assigned(name, tree) if one.value is not None]
+    for one in inner:
+        yield from written_keys(one, tree, depth + 1)
+
+
+def _named(call: ast.Call) -> Iterator[str]:
+    if last_name(call.func) == "dict":
+        yield from (one.arg for one in call.keywords if one.arg)
+
+
+def _handed(call: ast.Call) -> list[ast.expr]:
+    """Give what a call takes its keys from: `dict(a, **b)`, `a.items()`, `zip(a, b)`."""
+    unpacked = [one.value for one in call.keywords if one.arg is None]
+    of_dict = [call.func.value] if isinstance(call.func, ast.Attribute) else []
+    return [*unpacked, *call.args[:1], *of_dict]
+
+
+def _assigned(name: str, tree: ast.Module) -> list[ast.Assign | ast.AnnAssign]:
+    found: list[ast.Assign | ast.AnnAssign] = []
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Assign, ast.AnnAssign)):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            if any(isinstance(one, ast.Name) and one.id == name for one in targets):
+                found += [node] if node.value is not None else []
+    return found
+
+
+def _loops(
+    tree: ast.Module,
+) -> Iterator[tuple[ast.stmt | ast.expr, ast.For | ast.AsyncFor | ast.comprehension]]:
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.For, ast.AsyncFor)):
+            yield node, node
+        elif isinstance(node, (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)):
+            yield from ((node, one) for one in node.generators)

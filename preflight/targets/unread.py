@@ -1,4 +1,4 @@
-"""Counts the files in what was named, or around, that no reader reads."""
+"""Counts the files in what was named, or around, that are not read."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import NamedTuple
 from preflight.cached_files.cache_listing import is_for_torch, is_left_over
 from preflight.formats.suffixes.images import is_image
 from preflight.kinds.target import Target
+from preflight.targets.file_types.if_named import IfNamed, NamedAs
 from preflight.targets.file_types.suffixes import (
     CACHE_SUFFIXES,
     IMAGE_SUFFIXES,
@@ -90,10 +91,13 @@ class UnreadFiles(NamedTuple):
     part: str = "data"
     """Of which part of the job they are: `data`, or `cache` or `checkpoint` beside its files."""
 
+    named_as: NamedAs | None = None
+    """The word that has the first of them read; None of those that no reader reads."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnreadFolder:
-    """What lies in one folder, with all below it, and is read by no reader."""
+    """What lies in one folder, with all below it, and is not read as it lies there."""
 
     folder: str
     """As reports name it."""
@@ -112,10 +116,11 @@ class UnreadFolder:
         return bool(self.files or self.pictures or self.of_code)
 
     def in_words(self) -> str:
-        """Say how much there is: `12 .jsonl (1.2 GB) and 3 .bin (4.0 MB)`; empty of nothing."""
+        """Say how much no reader reads: `12 .jsonl (1.2 GB) and 3 .bin (4.0 MB)`; or nothing."""
         said = [
             f"{one.files:,} {one.suffix or 'without a suffix'} ({format_size(one.bytes)})"
             for one in self.files
+            if one.named_as is None
         ]
         return first_of(said, len(said), _MOST_TOLD)
 
@@ -127,20 +132,22 @@ class _Count:
     files: int = 0
     bytes: int = 0
     names: list[str] = field(default_factory=list)
+    named_as: NamedAs | None = None
 
 
 def unread_in(
     folder: str, targets: Iterable[Target], root: str, *, of_any_kind: bool
 ) -> UnreadFolder:
-    """Count what no reader reads in a folder, in memory that does not grow with its files.
+    """Count what is not read in a folder, in memory that does not grow with its files.
 
     Whoever named it as one kind has left others out on purpose; else what nobody takes for data is
     a repository's own.
     """
     found = Reading(targets)
-    counts: dict[tuple[str, str], _Count] = {}
+    counts: dict[tuple[str, str, str], _Count] = {}
     packages: set[str] = set()
     pictures = of_code = 0
+    if_named = IfNamed(os.path.normpath(folder))
     top_of_job = folder if os.path.normpath(folder) == os.path.normpath(root) else None
     for place, listed in walk(folder):
         spelled = listed.suffixes()
@@ -158,20 +165,22 @@ def unread_in(
         part = found.part_of(place, top_of_job)
         for name in _unread_of(place, listed.files, spelled, folder, found):
             suffix = suffix_in(name)
-            if (suffix, part) not in counts and len(counts) >= _MOST_SUFFIXES:
-                suffix = OTHERS
             path = os.path.join(place, name)
             size = _size_of(path)
             if _is_note(name, size, beside_code=about):
                 continue
-            count = counts.setdefault((suffix, part), _Count())
+            named_as = if_named.word_for(path, suffix)
+            kind = "" if named_as is None else named_as.kind
+            if (suffix, part, kind) not in counts and len(counts) >= _MOST_SUFFIXES:
+                suffix = OTHERS
+            count = counts.setdefault((suffix, part, kind), _Count(named_as=named_as))
             count.files += 1
             count.bytes += size
             if count.files <= _EXAMPLES:
                 count.names.append(name_of(path, root))
     told = (
-        UnreadFiles(suffix, one.files, one.bytes, tuple(one.names), part)
-        for (suffix, part), one in counts.items()
+        UnreadFiles(suffix, one.files, one.bytes, tuple(one.names), part, one.named_as)
+        for (suffix, part, _), one in counts.items()
     )
     return UnreadFolder(
         folder=name_of(folder, root),

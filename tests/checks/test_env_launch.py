@@ -331,6 +331,41 @@ def test_in_a_folder_not_every_file_need_be_the_jobs(tmp_path: Path) -> None:
     assert [one.severity for one in found] == [Severity.WARNING, Severity.NOTE]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        'import os\nos.environ["HF_TOKEN"]\nif __name__ == "__main__":\n    pass\n',
+        (
+            'import os\ndef main():\n    return os.environ["HF_TOKEN"]\n'
+            'if __name__ == "__main__":\n    main()\n'
+        ),
+    ],
+    ids=["at once", "in its main"],
+)
+def test_a_folder_of_one_script_is_judged_as_that_script(tmp_path: Path, text: str) -> None:
+    """Beside it, what it does not import stays a note."""
+    (of_file,) = of_source(tmp_path, text)
+    other = 'import os\ndef push():\n    return os.environ["WANDB_API_KEY"]\n'
+    (tmp_path / "other.py").write_text(other, "utf-8")
+
+    found = ask("env-launch", read_source(Source(path="."), str(tmp_path), {}))
+
+    said = {one.at.file: one.severity for one in found}
+    assert said == {"train.py": of_file.severity, "other.py": Severity.NOTE}
+
+
+def test_a_folder_of_two_scripts_is_not_judged_as_either(tmp_path: Path) -> None:
+    main = (
+        'def main():\n    return os.environ["HF_TOKEN"]\nif __name__ == "__main__":\n    main()\n'
+    )
+    for name in ("train_a.py", "train_b.py"):
+        (tmp_path / name).write_text(f"import os\n{main}", "utf-8")
+
+    found = ask("env-launch", read_source(Source(path="."), str(tmp_path), {}))
+
+    assert {one.severity for one in found} == {Severity.NOTE}
+
+
 def test_one_variable_of_one_file_is_one_finding(tmp_path: Path) -> None:
     text = 'import os\na = os.environ["DATA"]\ndef f():\n    return os.environ["DATA"]\n'
 

@@ -110,6 +110,8 @@ def test_coverage_goes_to_json_and_back(tmp_path: Path) -> None:
         "seen": "4 shards (12 samples)",
         "unread": {},
         "unread_bytes": 0,
+        "if_named": {},
+        "if_named_by": None,
         "hint": None,
         "hint_at": None,
     }

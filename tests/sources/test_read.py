@@ -82,6 +82,48 @@ except (TypeError, ValueError):
     "update by name": 'os.environ.update(RANK="0")\nrank = os.environ["RANK"]',
     "update by dict": 'os.environ.update(dict(RANK="0"))\nrank = os.environ["RANK"]',
     "united": 'os.environ |= {"RANK": "0"}\nrank = os.environ["RANK"]',
+    "set in a loop": """
+for name in ("MASTER_ADDR", "RANK"):
+    os.environ[name] = "1"
+rank = os.environ["RANK"]
+""",
+    "set in a loop over pairs": """
+for name, value in [("RANK", "0"), ("WORLD_SIZE", "1")]:
+    os.environ.setdefault(name, value)
+rank = os.environ["RANK"]
+""",
+    "set in a loop over a dict": """
+DEFAULTS: dict[str, str] = {"RANK": "0", "WORLD_SIZE": "1"}
+def setup():
+    for name, value in DEFAULTS.items():
+        os.environ[name] = value
+rank = os.environ["RANK"]
+""",
+    "set in a loop over names": """
+NAMES = ["RANK", "WORLD_SIZE"]
+for name, value in zip(NAMES, sys.argv[1:]):
+    os.environ[name] = value
+rank = os.environ["RANK"]
+""",
+    "update by a name": """
+ones = {"WORLD_SIZE": "1"}
+own = {**ones, "RANK": "0"}
+os.environ.update(own)
+rank = os.environ["RANK"]
+""",
+    "united with a comprehension": """
+os.environ |= {name: "1" for name in ("RANK", "WORLD_SIZE")}
+rank = os.environ["RANK"]
+""",
+    "update of two": 'os.environ.update(dict.fromkeys(["RANK"], "0"))\nrank = os.environ["RANK"]',
+    "update by pairs": 'os.environ.update([("RANK", "0")])\nrank = os.environ["RANK"]',
+    "set by a name": 'KEY = "RANK"\nos.environ[KEY] = "0"\nrank = os.environ["RANK"]',
+    "set from a file": """
+for name, value in json.load(open("env.json")).items():
+    os.environ[name] = value
+key = os.environ["WANDB_API_KEY"]
+""",
+    "update from a file": 'os.environ.update(json.load(f))\nkey = os.environ["WANDB_API_KEY"]',
     "set in another function": """
 def spawn(rank):
     os.environ["RANK"] = str(rank)
@@ -122,6 +164,21 @@ elif platform.system() == "Windows":
 @pytest.mark.parametrize("text", HEALTHY.values(), ids=HEALTHY)
 def test_code_that_copes_without_the_variable_is_left_alone(tmp_path: Path, text: str) -> None:
     assert bare(tmp_path, f"import os\n{text}\n") == []
+
+
+@pytest.mark.parametrize(
+    "sets",
+    [
+        'for name in ("RANKS", "WORLD_SIZE"):\n    os.environ[name] = "1"',
+        'for _, name in (("RANK", "X"),):\n    os.environ[name] = "1"',
+        'for name in ("RANK",):\n    pass\nfor name in ("X",):\n    os.environ[name] = "1"',
+        'os.environ.update({"X": "RANK"})',
+        'for name in json.load(f):\n    os.environ[name] = "1"',
+        'for name in ("RANK",):\n    env[name] = "1"',
+    ],
+)
+def test_setting_others_does_not_set_it(tmp_path: Path, sets: str) -> None:
+    assert len(bare(tmp_path, f'import os\n{sets}\nrank = os.environ["RANK"]\n')) == 1
 
 
 # By what an absent variable raises.

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import preflight
+from preflight.session.run import UsageError
 from preflight.settings.merge import make_job
 from preflight.settings.toml_file import SettingsError
 from preflight.targets.targets import Dataset, Folder, Shard, Source
@@ -102,3 +103,33 @@ def test_a_pattern_finds_shards_in_a_folder_with_brackets(tmp_path: Path) -> Non
     found = discover(("*.tar",), make_job(folder=str(folder), environ={}), str(folder))
 
     assert sum(isinstance(one, Shard) for one in found.targets) == 2
+
+
+@pytest.mark.parametrize("text", [b"{}\n", b"a,b\n1,2\n", b"a: 1\n", b"", b"PK\x05\x06"])
+def test_a_file_of_the_settings_that_is_no_python_is_refused(tmp_path: Path, text: bytes) -> None:
+    """As `source=x.json` is: counted as a source, it made a GO of nothing."""
+    put(tmp_path, "x.json", content=text)
+    settings(tmp_path, '# the job\n[[source]]\npath = "x.json"\n')
+
+    with pytest.raises(UsageError, match=r"^preflight\.toml:3: source=x\.json is there, and is no"):
+        preflight.run(folder=str(tmp_path), elsewhere=True)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("train.py", b""),
+        ("train.pyw", b"print(1)\n"),
+        ("train", b"#!/usr/bin/env python\nprint(1)\n"),
+        ("train.cfg", b"import os\n"),
+    ],
+)
+def test_a_file_of_the_settings_that_is_python_is_read(
+    tmp_path: Path, name: str, text: bytes
+) -> None:
+    put(tmp_path, name, content=text)
+    settings(tmp_path, f'[[source]]\npath = "{name}"\n')
+
+    found = discover((), make_job(folder=str(tmp_path), environ={}), str(tmp_path))
+
+    assert Source(path=str(tmp_path / name)) in found.targets

@@ -29,7 +29,13 @@ _MODEL_CLASSES = frozenset(
     {"Module", "LightningModule", "PreTrainedModel", "ModelMixin", "PyTorchModelHubMixin"}
 )
 
-_USUAL, _BY_VALUE, _BY_ITSELF = range(3)
+# They do something with a model that was made, or with one that is stored.
+_HELPS = re.compile(
+    r"(init(ialize)?|load|save|reset|copy|restore)_?(\w+_)?(weights?|params?|state)\w*|save_\w+|\w+_hook"
+)
+_LOADS = re.compile(r"load_\w+")
+
+_USUAL, _BY_VALUE, _BY_LOADING, _BY_ITSELF, _BY_HELPING = range(5)
 
 
 class Maker(NamedTuple):
@@ -64,7 +70,7 @@ class Maker(NamedTuple):
     @property
     def is_guess(self) -> bool:
         """Whether nothing speaks for it but what it comes from."""
-        return self.kind == "model" and self.rank == _BY_ITSELF
+        return self.kind == "model" and self.rank >= _BY_ITSELF
 
 
 def factories_in(folder: str, *, paths: Iterable[str] | None = None) -> Iterator[Maker]:
@@ -132,7 +138,15 @@ class _Known:
             self.called |= {name} if alias in self.called else set()
 
     def of_function(self, one: DefinedFunction, call: str) -> Maker | None:
-        """Say what calling a function gives."""
+        """Say what calling a function gives; of a helper, that it comes behind what makes."""
+        made = self._of_function(one, call)
+        if made is None or made.kind != "model":
+            return made
+        if _HELPS.fullmatch(one.name):
+            return made._replace(rank=_BY_HELPING)
+        return made._replace(rank=_BY_LOADING) if _LOADS.fullmatch(one.name) else made
+
+    def _of_function(self, one: DefinedFunction, call: str) -> Maker | None:
         returned = one.returned
         if not returned.something or any(map(_HANDED.fullmatch, one.needs)):
             return None

@@ -37,6 +37,17 @@ _ENTERS = re.compile(rb"^\w+(?:\.\w+)*\(|^(?:for|while|with) ", re.MULTILINE)
 _FIRST = re.compile(r"train|main|finetune|pretrain", re.IGNORECASE)
 _SCRIPT = re.compile(r"(?:(?:\w+_)?(?:train|main|finetune|pretrain)\w*|run)\.py", re.IGNORECASE)
 
+# Of models, what their names say of their sizes, in millions of parameters.
+_PARAMETERS = re.compile(r"(?<![A-Za-z0-9])(\d+(?:[._]\d+)?)([bmk])(?![A-Za-z0-9])", re.IGNORECASE)
+_MILLIONS = {"k": 0.001, "m": 1.0, "b": 1000.0}
+_SIZES = {
+    **dict.fromkeys(("toy", "debug", "dummy", "nano", "pico", "micro"), 1.0),
+    **dict.fromkeys(("tiny", "mini"), 5.0),
+    **dict.fromkeys(("small", "s"), 20.0),
+    **dict.fromkeys(("large", "l", "big"), 300.0),
+    **dict.fromkeys(("xl", "huge", "xxl", "giant", "gigantic"), 1000.0),
+}
+
 # What a script does that trains, whatever it is called.
 _TRAINS = re.compile(rb"\.backward\(|(?:\b|_)[tT]rainer\w*\.(?:fit|run|train)\(")
 
@@ -123,8 +134,13 @@ def _made_in(
     from preflight.sources.makers.factories import factories_in, worth_offering
 
     found: dict[str, tuple[str, str | None]] = {}
-    makers = worth_offering(factories_in(folder, paths=paths))
+    makers = tuple(
+        one._replace(is_called=one.is_called or _is_called(one, text))
+        for one in worth_offering(factories_in(folder, paths=paths))
+    )
     alike = Counter(map(_alike, makers))
+    as_good = Counter(map(_how_good, makers))
+    rivals = {one: as_good[_how_good(one)] for one in makers}
     for maker in sorted(makers, key=_how_good):
         # Of several classes that nothing here starts, any may be a block of another.
         if not maker.is_guess or maker.is_called or alike[_alike(maker)] == 1:
@@ -134,8 +150,17 @@ def _made_in(
                 has_them = maker.is_called or re.search(rb"\b%s\b" % re.escape(name), text)
                 command = script if script and has_them else _filled_in(folder)
             if command:
-                found.setdefault(maker.kind, (command, _said_of(maker)))
+                # Nothing speaks for this one rather than for the others of its size.
+                is_one_of = maker.kind == "model" and not maker.is_called and rivals[maker] > 1
+                guess = ", a guess of several" if is_one_of else ""
+                found.setdefault(maker.kind, (command, _said_of(maker) + guess))
     return found
+
+
+def _is_called(maker: Maker, text: bytes) -> bool:
+    """Whether the script calls it, which itself may hold nothing that is worth parsing."""
+    name = re.escape(maker.call.rpartition(":")[2].encode())
+    return maker.kind == "model" and re.search(rb"(?<!def )\b%s\(" % name, text) is not None
 
 
 def _filled_in(folder: str) -> str:
@@ -143,8 +168,22 @@ def _filled_in(folder: str) -> str:
     return "preflight init" if nearest(folder).file is None else ""
 
 
-def _how_good(maker: Maker) -> tuple[bool, bool, bool]:
-    return not maker.is_called, bool(maker.needs), not _LIKELY.search(maker.file)
+def _how_good(maker: Maker) -> tuple[bool, bool, bool, float]:
+    size = _size_of(maker) if maker.kind == "model" else 0.0
+    return not maker.is_called, bool(maker.needs), not _LIKELY.search(maker.file), size
+
+
+def _size_of(maker: Maker) -> float:
+    """Say how large a model is by its name, in millions of parameters; of no such name, middling.
+
+    What is offered is made in its full size.
+    """
+    name = maker.call.rpartition(":")[2]
+    number = _PARAMETERS.search(name)
+    if number is not None:
+        return float(number[1].replace("_", ".")) * _MILLIONS[number[2].lower()]
+    words = re.findall(r"[a-z]+", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower())
+    return next((_SIZES[word] for word in words if word in _SIZES), 100.0)
 
 
 def _alike(maker: Maker) -> tuple[str, bool, bool]:

@@ -36,6 +36,7 @@ from preflight.targets.words.in_settings import (
     named_data,
 )
 from preflight.targets.words.of_entries import as_entries
+from preflight.targets.words.passed_over import passed_over
 from preflight.targets.words.path_words import but_unread
 from preflight.targets.words.scripts import divide, read_script
 from preflight.targets.words.word import folder_in, read_word
@@ -79,6 +80,7 @@ def discover(words: Iterable[str], job: Job, folder: str) -> Discovered:
     datasets: list[Dataset] = []
     by_word: list[tuple[str, Dataset]] = []
     shown: tuple[Folder, ...] = ()
+    left: list[Target] = []
     if of_script:
         script = read_script(of_script, folder, job.python)
         pairs.append((script.name_in(folder), script))
@@ -97,7 +99,9 @@ def discover(words: Iterable[str], job: Job, folder: str) -> Discovered:
         pairs += [pair for named in data_sets for pair in named]
         pairs += from_settings(job)
         if not job.names_more_than_sources:
-            shown = may_only_show(_around(folder), folder)
+            around = tuple(_around(folder))
+            shown = may_only_show(around, folder)
+            left = [one for one in around if one not in shown and not isinstance(one, Source)]
             pairs += [(_name_around(one, folder), one) for one in shown]
             datasets += by_folder(None, shown, folder)
     else:
@@ -122,11 +126,13 @@ def discover(words: Iterable[str], job: Job, folder: str) -> Discovered:
     apart: list[Target] = list(datasets)
     if not any(isinstance(target, Host) for target in targets):
         (apart if job.launch.elsewhere else targets).append(Host(implied=True))
+    unread = list(_unread(words, job, folder, (*targets, *left), is_run=bool(of_script)))
+    unread += [passed_over(left, folder, job.root)]
     return Discovered(
         targets=tuple(dict.fromkeys(targets)),
         pairs=tuple(pairs),
         apart=tuple(apart),
-        unread=tuple(filter(None, _unread(words, job, folder, targets, is_run=bool(of_script)))),
+        unread=tuple(filter(None, unread)),
         may_only_show=shown,
     )
 

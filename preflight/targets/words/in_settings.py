@@ -17,7 +17,7 @@ from preflight.targets.folders import (
     look_around,
     may_be_there,
 )
-from preflight.targets.one_file import NoneOfKindError, UnknownWordError
+from preflight.targets.one_file import NoneOfKindError, UnknownWordError, source_at
 from preflight.targets.targets import (
     Built,
     CacheFolder,
@@ -58,9 +58,7 @@ def from_settings(job: Job) -> Iterator[tuple[str, Target]]:
         for factory in factories:
             yield factory.name or factory.call, _factory(job, kind, factory)
     for index, source in enumerate(job.source):
-        path = path_below(job.root, source.path)
-        missing = _placed(Missing(path=path, kind="source"), job, f"source.{index}.path")
-        yield source.path, Source(path=path) if may_be_there(path) else missing
+        yield source.path, _source(job, source.path, f"source.{index}.path")
     for index, script in enumerate(job.script):
         try:
             yield (
@@ -69,6 +67,18 @@ def from_settings(job: Job) -> Iterator[tuple[str, Target]]:
             )
         except UnknownWordError as error:
             raise UnknownWordError(_said_at(job, f"script.{index}.run", str(error))) from error
+
+
+def _source(job: Job, named: str, key: str) -> Source | Missing:
+    path = path_below(job.root, named)
+    if not may_be_there(path):
+        return _placed(Missing(path=path, kind="source"), job, key)
+    if os.path.isdir(path):
+        return Source(path=path)  # without a source in it, nothing of it counts as looked at
+    try:
+        return source_at(path, named)
+    except NoneOfKindError as error:
+        raise NoneOfKindError(_said_at(job, key, str(error))) from error
 
 
 def _may_be_filled(path: str, job: Job) -> bool:

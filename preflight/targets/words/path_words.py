@@ -40,7 +40,7 @@ def read_path(word: str, path: str) -> tuple[Target, ...]:
         if not found:
             raise UnknownWordError(
                 f"{word} holds no shards, images, cache files or sources"
-                f"{but_videos(path) or _but_weights(word, path) or but_unread(path)}"
+                f"{but_videos(path) or _but_weights(word, path) or but_unread(path, word)}"
                 f"{_but_cache(word, path)}"
             )
         return found
@@ -76,10 +76,16 @@ def _but_cache(word: str, folder: str) -> str:
     return f"; cache={word} says that it is still to be filled" if holds_nothing(folder) else ""
 
 
-def but_unread(folder: str) -> str:
-    """Say what a folder holds in the place of what is read; empty where there is nothing."""
-    said = unread_in(folder, (), "", of_any_kind=False).in_words()
-    return f"; its files are not read by this version: {said}" if said else ""
+def but_unread(folder: str, word: str = "") -> str:
+    """Say what a folder that a word names holds in the place of what is read, if there is some."""
+    unread = unread_in(folder, (), "", of_any_kind=False)
+    said = unread.in_words()
+    text = f"; its files are not read by this version: {said}" if said else ""
+    named_as = next((one.named_as for one in unread.files if one.named_as is not None), None)
+    if named_as is not None:
+        at = os.path.normpath(os.path.join(word, os.path.relpath(named_as.path, folder)))
+        text += f"; {named_as.kind}={at} would be looked at"
+    return text
 
 
 def _but_weights(word: str, folder: str) -> str:
