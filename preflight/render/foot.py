@@ -10,7 +10,7 @@ from preflight.findings.report import Named, Outcome, Report
 from preflight.render.finding_blocks import View
 from preflight.render.groups import Group
 from preflight.render.lines import Line, Span, cells, hanging, padded
-from preflight.render.verdict import nothing_looked_at, unread_files
+from preflight.render.verdict import nothing_looked_at, unread_files, unread_noun
 from preflight.settings.ages import format_age
 from preflight.values.byte_sizes import format_size
 from preflight.values.names import counted
@@ -126,9 +126,8 @@ def unread_text(report: Report) -> str:
 
 
 def _unread_of(part: Covered) -> str:
-    them = "file" if sum(part.unread.values()) == 1 else "files"
     place = "" if part.part == "data" else f" among the {part.part} files"
-    return f"{unread_files([part])} {them} ({format_size(part.unread_bytes)}){place}"
+    return f"{unread_files([part])} {unread_noun([part])} ({format_size(part.unread_bytes)}){place}"
 
 
 def check_lines(report: Report, view: View) -> Iterator[Line]:

@@ -100,22 +100,28 @@ def left_over(report: Report) -> str:
     said = [", ".join(parts)] if parts else []
     files = unread_files(report.coverage)
     if files:
-        count = sum(number for one in report.coverage for number in one.unread.values())
-        them = "file that no reader reads" if count == 1 else "files that no reader reads"
-        said.append(f"{files} {them}")
+        said.append(f"{files} {unread_noun(report.coverage)} that no reader reads")
     return f"Not looked at: {'; '.join(said)}." if said else ""
 
 
 def unread_files(coverage: Sequence[Covered]) -> str:
     """Count files that no reader reads: `12 .jsonl and 3 .bin`; those of most suffixes together."""
+    return joined([f"{number:,} {what}" for number, what in _unread(coverage)])
+
+
+def unread_noun(coverage: Sequence[Covered]) -> str:
+    """Give the noun behind that, as the last number has it: `file` or `files`."""
+    return "file" if _unread(coverage)[-1][0] == 1 else "files"
+
+
+def _unread(coverage: Sequence[Covered]) -> list[tuple[int, str]]:
     counts: Counter[str] = Counter()
     for one in coverage:
         counts.update(one.unread)
     ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    said = [f"{number:,} {suffix or 'suffixless'}" for suffix, number in ranked[:_SUFFIXES]]
     more = sum(number for _, number in ranked[_SUFFIXES:])
-    said += [f"{more:,} other"] if more else []
-    return joined(said)
+    said = [(number, suffix or "suffixless") for suffix, number in ranked[:_SUFFIXES]]
+    return [*said, (more, "other")] if more else said
 
 
 def nothing_looked_at(report: Report) -> str | None:

@@ -15,7 +15,7 @@ from preflight.findings.finding import Aside, Finding, Location, Severity
 from preflight.findings.parts import Covered
 from preflight.findings.report import Broken, Named, Report, Setting, Skip
 from preflight.render import terminal
-from preflight.render.verdict import unread_files
+from preflight.render.verdict import unread_files, unread_noun
 from tests.conftest import said_by
 from tests.render.jobs import REPORTS, demo, healthy, unjudged, warned
 from tests.render.sample import HOSTILE, accept, everything, finding, outcome
@@ -514,3 +514,18 @@ def test_files_without_a_suffix_are_counted_in_words() -> None:
     said = unread_files([covered])  # " files that no reader reads" stands behind it
 
     assert said == "313 .gz, 161 suffixless, 44 .pem and 3 other"
+
+
+@pytest.mark.parametrize(
+    ("counts", "noun"),
+    [
+        ({".cr2": 1, ".dng": 1, ".exr": 1, ".x": 1}, "file"),
+        ({".cr2": 1, ".dng": 1, ".exr": 1, ".x": 1, ".y": 1}, "files"),
+        ({".gz": 12, ".pem": 1}, "file"),
+        ({".gz": 12}, "files"),
+    ],
+)
+def test_the_noun_of_files_that_no_reader_reads_is_as_the_last_number(
+    counts: dict[str, int], noun: str
+) -> None:
+    assert unread_noun([Covered(part="data", state="unread", unread=counts)]) == noun
