@@ -19,7 +19,7 @@ def rows_of(facts: Survival) -> Iterator[Row]:
         yield Row(count=one.samples or None, text=_reason(one), example=example, at=place)
     left = facts.losses[_TOLD:]
     if left:
-        text = f"for {len(left):,} other reasons"
+        text = f"for {counted(len(left), 'other reason')}"
         yield Row(count=sum(one.samples for one in left), text=text)
     for rank in facts.starved[:_TOLD]:
         yield Row(count=0, text=f"come through on rank {rank:,}: all of its shards are among these")

@@ -23,7 +23,8 @@ def by_loader(found: Callable[..., Finding], facts: ShardFacts) -> Iterator[Find
         asked = " or ".join(f".{name}" for name in one.field)
         keys = first_of(one.keys, one.samples)
         yield found(
-            f"{one.samples:,} of {counted(_all(facts), 'sample')} have no {asked}: {keys}",
+            f"{one.samples:,} of {counted(_all(facts), 'sample')} {_have(one.samples)} no {asked}: "
+            f"{keys}",
             at=Location(file=facts.file),
             severity=_severity(one, facts),
             why=_why(one, facts),
@@ -31,6 +32,10 @@ def by_loader(found: Callable[..., Finding], facts: ShardFacts) -> Iterator[Find
             evidence={"lacks": asked, "samples": one.samples, "of": _all(facts)},
             about=asked,
         )
+
+
+def _have(number: int) -> str:
+    return "has" if number == 1 else "have"
 
 
 def of_taken(findings: Iterator[Finding], facts: ShardFacts) -> Iterator[Finding]:
@@ -74,7 +79,8 @@ def by_data_set(found: Callable[..., Finding], facts: DatasetCaptions) -> Iterat
     """Tell the images of a shard that lack the caption which most of the data set have."""
     for one in facts.uncaptioned:
         yield found(
-            f"{one.samples:,} of {counted(one.images, 'image')} have no .{one.caption}: "
+            f"{one.samples:,} of {counted(one.images, 'image')} {_have(one.samples)} no "
+            f".{one.caption}: "
             f"{first_of(one.keys, one.samples)}",
             at=Location(file=one.file),
             severity=_severity_of(one),
@@ -130,6 +136,16 @@ def of_own_stage(findings: Iterator[Finding], facts: ShardFacts) -> Iterator[Fin
             why=f"Most of the others have one (a guess: {facts.decided_by} takes what it will, and "
             "nobody knows before it runs whether it fills this in, drops the sample or raises).",
         )
+
+
+def of_whole_samples(findings: Iterator[Finding], facts: ShardFacts) -> Iterator[Finding]:
+    """Say of samples of which a loader asks for no field that they come as they are."""
+    why = f"{facts.given_whole_by} asks for no field: such a sample comes without it, "
+    if facts.pairing is not None and facts.pairing.rule == "auto":
+        why = f"Most of the others have one (a guess), and {why}"
+    why += "or a filter takes it out." if facts.is_filtered else "and what takes it may raise."
+    for one in findings:
+        yield replace(one, why=why) if "to_tuple" in (one.why or "") else one
 
 
 def of_asking(findings: Iterator[Finding], facts: FolderFacts) -> Iterator[Finding]:

@@ -42,7 +42,7 @@ from preflight.facts import Flow, Lost
 from preflight.finding import Finding, Location, Row, Severity
 from preflight.flow.defer import untold
 from preflight.job import Job
-from preflight.values.names import counted, shown
+from preflight.values.names import counted, many_of, shown
 
 _LITTLE = 0.5
 """Of all samples: where more are lost, the job trains on something else."""
@@ -159,11 +159,11 @@ def _rows(losses: tuple[Lost, ...]) -> Iterator[Row]:
     left = losses[_TOLD:]
     if left:
         count = sum(one.number for one in left)
-        yield Row(count=count, text=f"for {len(left):,} other reasons")
+        yield Row(count=count, text=f"for {counted(len(left), 'other reason')}")
 
 
 def _units(one: Lost) -> str:
-    return one.unit if one.number == 1 else f"{one.unit}s"
+    return one.unit if one.number == 1 else many_of(one.unit)
 
 
 def _at(one: Lost) -> Location | None:

@@ -123,6 +123,8 @@ def sample_unpaired(
         yield from in_data.of_taken(_by_pairs(facts), facts)
     elif isinstance(facts, ShardFacts) and in_data.is_open(facts):
         yield from in_data.of_own_stage(_by_pairs(facts), facts)
+    elif isinstance(facts, ShardFacts) and facts.given_whole_by:
+        yield from in_data.of_whole_samples(_by_pairs(facts), facts)
     elif isinstance(facts, FolderFacts) and facts.asked_by and facts.pairing.rule == "auto":
         yield from in_data.of_asking(_by_pairs(facts), facts)
     else:

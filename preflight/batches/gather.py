@@ -10,7 +10,6 @@ from dataclasses import replace
 from preflight.batches.facts import NO_TIME, CountedInScript, Drawn, FirstBatches, OnTheWay
 from preflight.batches.pass_facts import Further, RandomDraws, WholePass
 from preflight.batches.use_in_loops import taken_for, untold_epochs
-from preflight.findings.finding import Location
 from preflight.findings.looks import Failed, Left, Look, Looked
 from preflight.flow.defer import MISSING, both_told, has_had_all, starves, tells_missing
 from preflight.flow.facts import Flow
@@ -122,7 +121,7 @@ class Batches(Gather):
     def finish(self) -> Iterator[Look]:
         """Give what was drawn of each loader, when all else is known."""
         for target, first in self._drawn:
-            unseen = _unseen(first, target.place(self.run.job.root))
+            unseen = _unseen(first, target, self.run.job.root)
             if unseen is not None:
                 yield unseen
                 continue
@@ -180,12 +179,12 @@ class Batches(Gather):
             yield from shown_in(self.run.job.look.show_batch, sheets, self.run.job.root)
 
 
-def _unseen(first: FirstBatches, at: Location) -> Look | None:
+def _unseen(first: FirstBatches, target: Target, root: str) -> Look | None:
     """Say of a loader of which nothing is known why that is so."""
     fix = "Run preflight where the job runs."
     if first.ended == "not-drawn":
         noun = "first batch" if first.reason == NO_TIME else None
-        return Left(reason=first.reason, kinds=FACTS, noun=noun)
+        return Left(reason=first.reason, kinds=FACTS, noun=noun, target=target)
     if first.ended == "not-made":
         error, fix = f"none of its batches was drawn: {first.reason}", _MADE_EACH_TIME
     elif first.ended == "no-batch":
@@ -195,7 +194,7 @@ def _unseen(first: FirstBatches, at: Location) -> Look | None:
         error = f"it needs {first.lacks.name}, which is not here, so that no batch came: {said}"
     else:
         return None
-    return Failed(at=at, error=error, kinds=FACTS, fix=fix)
+    return Failed(at=target.place(root), error=error, kinds=FACTS, fix=fix)
 
 
 def _gives_none(first: FirstBatches) -> bool:

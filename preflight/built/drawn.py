@@ -29,7 +29,7 @@ from preflight.loaders.facts import Loaded, Sent
 from preflight.loaders.workers.starting import configured, parts_of, start_method_of
 from preflight.loaders.wrappers import BatchSource, real_loader, with_real
 from preflight.objects import where
-from preflight.objects.attributes import own_attributes
+from preflight.objects.attributes import classes, own_attributes
 from preflight.objects.stand_in import StoodIn
 from preflight.users_code.frames import said_by
 from preflight.users_code.fresh import anew
@@ -55,6 +55,9 @@ class Drawing:
         self.names: list[str] = []
         """The loaders that there are."""
 
+        self.streams: set[str] = set()
+        """Those of them of which only running them tells what they give."""
+
         self.around: set[str] = set()
         """Those of them that are generators around another one of them."""
 
@@ -66,6 +69,13 @@ class Drawing:
             return False
         wants = not {*WANTED}.isdisjoint(options["wants"])
         return wants or options.get("show_batch") is not None
+
+    def note(self, name: str, loader: object) -> None:
+        """Note a loader from which batches are drawn."""
+        self.names.append(name)
+        data = own_attributes(real_loader(loader)).get("dataset")
+        if isinstance(data, classes("torch.utils.data", "IterableDataset")):
+            self.streams.add(name)
 
     def watch_for_threads(self) -> None:
         """Note how many threads there are before the user's code runs."""

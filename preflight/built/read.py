@@ -6,10 +6,12 @@ import functools
 import inspect
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from types import ModuleType
+from typing import Any
 
+from preflight.batches.facts import Drawn
 from preflight.built.by_rank import ByRank
 from preflight.built.drawn import Drawing, wrapped
 from preflight.built.making import holders
@@ -34,6 +36,7 @@ from preflight.objects import eval_code
 from preflight.objects.copying.refusing import is_module
 from preflight.objects.paths import type_name
 from preflight.objects.stand_in import StoodIn
+from preflight.ranks.made.facts import RankBatches, RankOrder
 from preflight.users_code.facts import GivesBatches
 from preflight.users_code.frames import own_sources
 from preflight.users_code.importing import (
@@ -107,11 +110,30 @@ def _look(asked: Asked, drawing: Drawing, by_rank: ByRank) -> list[Facts]:
     found += drawing.draw(found)
     drawing.close()
     ends = [not one.endless for one in found if isinstance(one, Sent)]
-    names = [one for one in drawing.names if one not in drawing.around]
+    late = _late(found, drawing.streams)
+    if by_rank.is_wanted:
+        found += _unranked(late, options)
+    names = [one for one in drawing.names if one not in (*drawing.around, *late)]
     found += by_rank.facts(names, have_ends=any(ends) or not ends)
     if stood_in.frames is None:
         return found
     return [*map(_with_cuda, found), made_on_cpu(built.spec, stood_in, root)]
+
+
+def _late(found: Iterable[Facts], streams: Collection[str]) -> list[str]:
+    """Name the streams that gave no batch in time: a rank that runs one would wait as long."""
+    drawn = [one.first for one in found if isinstance(one, Drawn) and one.first.name in streams]
+    return [one.name for one in drawn if one.ended == "stuck" and not one.batches]
+
+
+def _unranked(names: Iterable[str], options: Mapping[str, Any]) -> Iterator[Facts]:
+    """Say of these that no rank runs them, and why."""
+    for name in names:
+        reason = f"{name} gave no batch in {options['timeout']:g} s, and was not run by ranks"
+        if "RankBatches" in options["wants"]:
+            yield RankBatches(name=name, reason=reason)
+        if "RankOrder" in options["wants"]:
+            yield RankOrder(name=name, reason=reason)
 
 
 def _with_cuda(facts: Facts) -> Facts:
@@ -184,7 +206,7 @@ def _look_at_one(
         thing = wrapped(thing, options)
     if not loader.is_loader(thing):
         return None
-    drawing.names.append(name)
+    drawing.note(name, thing)
     if isinstance(thing, BatchSource):
         if thing.taken_from:
             drawing.around.add(name)

@@ -17,6 +17,8 @@ _MOST_BYTES = 1 << 16
 # Parts of a batch that are looked at.
 _MOST_PARTS = 8
 
+_PLAIN = {str, bytes, int, float, bool}
+
 # Begins the name of a part that is taken as it is, and not by its rows.
 _WHOLE = "="
 
@@ -50,6 +52,8 @@ def count(batch: Any, batch_size: int | None = None, columns: int | None = None)
     kinds = {type(one) for one in batch} if isinstance(batch, (list, tuple)) else set()
     if len(kinds) > 1 and str in kinds:  # an image and its caption, which nobody has batched
         return None
+    if batch_size is None and isinstance(batch, tuple) and kinds <= _PLAIN:
+        return None  # the fields of one sample, maybe
     if kinds and _are_whole_samples(batch, batch_size):
         return len(batch)
     if kinds and kinds <= {list, tuple} and {len(one) for one in batch} == {batch_size}:

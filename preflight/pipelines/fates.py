@@ -111,6 +111,12 @@ def taken(reads: Reads) -> bool:
     return False
 
 
+def asks_nothing(reads: Reads) -> bool:
+    """Whether samples come out of its pipeline with the fields that they have, as is known."""
+    kinds = {one.kind for one in reads.stages}
+    return bool(kinds) and kinds.isdisjoint({"other", *TAKES})
+
+
 def deciding(reads: Reads) -> str:
     """Name the first stage of which nobody knows which fields it takes, or fills in itself."""
     stage = next((one for one in reads.stages if one.kind == "other"), None)

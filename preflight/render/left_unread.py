@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from preflight.findings.parts import Covered
 from preflight.findings.report import Report
-from preflight.render.verdict import files_by_suffix, unread_files
+from preflight.render.verdict import files_by_suffix
 from preflight.values.byte_sizes import format_size
 
 
@@ -37,6 +37,5 @@ def are_read_if_named(parts: Sequence[Covered]) -> str:
 
 
 def _unread_of(part: Covered) -> str:
-    them = "file" if sum(part.unread.values()) == 1 else "files"
     place = "" if part.part == "data" else f" among the {part.part} files"
-    return f"{unread_files([part])} {them} ({format_size(part.unread_bytes)}){place}"
+    return f"{files_by_suffix([part.unread])} ({format_size(part.unread_bytes)}){place}"

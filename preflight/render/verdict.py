@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from preflight.findings.finding import Severity
-from preflight.findings.parts import Covered
 from preflight.findings.report import NOT_LOOKED_AT, Report
 from preflight.render.groups import Group, Unseen
 from preflight.values.names import counted, first_of, joined
@@ -105,23 +104,19 @@ def left_over(report: Report) -> str:
     return f"Not looked at: {'; '.join(said)}." if said else ""
 
 
-def unread_files(coverage: Sequence[Covered]) -> str:
-    """Count files that no reader reads: `12 .jsonl and 3 .bin`; those of most suffixes together."""
-    return _by_suffix(sum((Counter(one.unread) for one in coverage), Counter()))
-
-
 def files_by_suffix(every: Sequence[Mapping[str, int]]) -> str:
-    """Count files with their noun: `12 .jsonl and 3 .bin files`."""
+    """Count files with their noun, as the last number has it; those of most suffixes together."""
+    counts = _by_suffix(every)
+    said = joined([f"{number:,} {what}" for number, what in counts])
+    return f"{said} {'file' if counts[-1][0] == 1 else 'files'}"
+
+
+def _by_suffix(every: Sequence[Mapping[str, int]]) -> list[tuple[int, str]]:
     counts = sum(map(Counter, every), Counter[str]())
-    return f"{_by_suffix(counts)} {'file' if counts.total() == 1 else 'files'}"
-
-
-def _by_suffix(counts: Counter[str]) -> str:
     ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    said = [f"{number:,} {suffix or 'suffixless'}" for suffix, number in ranked[:_SUFFIXES]]
     more = sum(number for _, number in ranked[_SUFFIXES:])
-    said += [f"{more:,} other"] if more else []
-    return joined(said)
+    said = [(number, suffix or "suffixless") for suffix, number in ranked[:_SUFFIXES]]
+    return [*said, (more, "other")] if more else said
 
 
 def nothing_looked_at(report: Report) -> str | None:

@@ -20,7 +20,7 @@ from preflight.session.look import Looks
 from preflight.settings.job import UNREAD, Job
 from preflight.targets.targets import Missing
 from preflight.targets.words.discover import Discovered
-from preflight.values.names import counted
+from preflight.values.names import counted, many_of
 from preflight.values.version import __version__
 from preflight.values.wire import to_wire
 
@@ -138,7 +138,7 @@ def recalled(looks: Looks) -> tuple[Recalled, ...]:
 def left_out(judged: Judged) -> Iterable[str]:
     """Say how much was not looked at, and why: a GO holds for the rest alone."""
     for (noun, reason), count in judged.left.items():
-        yield f"{counted(count, noun + ' was', noun + 's were')} not looked at: {reason}."
+        yield f"{counted(count, noun + ' was', many_of(noun) + ' were')} not looked at: {reason}."
 
 
 def left_running(processes: tuple[str, ...]) -> Iterable[str]:

@@ -151,6 +151,12 @@ class ShardFacts:
     all_came: bool = False
     """Whether that loader gave all of its samples, when it was run to its end."""
 
+    given_whole_by: str = ""
+    """A live loader that asks for no field, and hands each sample on with what it has."""
+
+    is_filtered: bool = False
+    """Whether a function of the job's may take samples out there."""
+
     taken_by: str = ""
     """The live loader that says which fields it takes of these samples."""
 

@@ -18,7 +18,7 @@ from preflight.kinds.question import Question
 from preflight.kinds.target import Target
 from preflight.pairing.rules import PLAIN, extension_of, is_image_suffix
 from preflight.pipelines.facts import Reads
-from preflight.pipelines.fates import deciding, lacking, taken, use_of
+from preflight.pipelines.fates import asks_nothing, deciding, lacking, taken, use_of
 from preflight.shards.facts import ShardFacts
 from preflight.shards.unfinished import Beside, unfinished
 from preflight.targets.sampled import DrawnSamples
@@ -144,6 +144,11 @@ class Shards(Gather):
             elif reads is not None:
                 whole = self._gave_all.get(reads.name, False)
                 facts = replace(facts, decided_by=deciding(reads), all_came=whole)  # noqa: PLW2901
+                if asks_nothing(reads):
+                    is_filtered = any(one.kind == "filter" for one in reads.stages)
+                    facts = replace(  # noqa: PLW2901
+                        facts, given_whole_by=reads.name, is_filtered=is_filtered
+                    )
             if facts.is_zstd:
                 own = reads.name if reads is not None and not _opens(reads) else ""
                 facts = replace(facts, unpacked_by=self._unpacked_by or own)  # noqa: PLW2901

@@ -79,7 +79,12 @@ def text_of(name: bytes) -> str:
 
 def counted(number: int, one: str, many: str | None = None) -> str:
     """Say a number with its noun: `1 shard`, `4 shards`, `12,000 shards`."""
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
+    return f"{number:,} {one if number == 1 else many or many_of(one)}"
+
+
+def many_of(noun: str) -> str:
+    """Give the plural of a noun: `shards`, `first batches`."""
+    return noun + ("es" if noun.endswith(("ch", "sh", "s", "x")) else "s")
 
 
 def first_of(names: Sequence[str], count: int, most: int = 3) -> str:

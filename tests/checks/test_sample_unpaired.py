@@ -659,3 +659,16 @@ def test_what_a_loader_asks_for_is_judged_alike_whether_a_guess_knows_of_it_or_n
 
         assert {one.severity for one in found} == {severity}, field
         assert all("train:make asks for it" in (one.why or "") for one in found)
+
+
+@pytest.mark.parametrize(
+    ("lacking", "have"), [(1, "1 of 4 samples has no"), (2, "2 of 4 samples have no")]
+)
+def test_how_many_lack_what_a_loader_takes_is_said_by_the_number(
+    tmp_path: Path, lacking: int, have: str
+) -> None:
+    short = Lacking(("cls",), lacking, ("00",), "raises", 'to_tuple("jpg", "cls")')
+    names = [f"{n:02}.{end}" for n in range(4) for end in ("jpg", "txt")]
+    facts = replace(shard_facts(tmp_path, names), taken_by="train:make", lacking=(short,))
+
+    assert [one.message.partition(" .")[0] for one in ask("sample-unpaired", facts)] == [have]

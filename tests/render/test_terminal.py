@@ -12,10 +12,9 @@ import pytest
 from rich.cells import cell_len
 
 from preflight.findings.finding import Aside, Finding, Location, Severity
-from preflight.findings.parts import Covered
 from preflight.findings.report import Broken, Named, Report, Setting, Skip
 from preflight.render import terminal
-from preflight.render.verdict import unread_files
+from preflight.render.verdict import files_by_suffix
 from tests.conftest import said_by
 from tests.render.jobs import REPORTS, demo, healthy, unjudged, warned
 from tests.render.sample import HOSTILE, accept, everything, finding, outcome
@@ -509,8 +508,20 @@ def _with_aside(report: Report, stays: str | None) -> tuple[Finding, ...]:
 
 def test_files_without_a_suffix_are_counted_in_words() -> None:
     counts = {".gz": 313, "": 161, ".pem": 44, ".x": 2, ".y": 1}
-    covered = Covered(part="data", state="unread", unread=counts)
 
-    said = unread_files([covered])  # " files that no reader reads" stands behind it
+    assert files_by_suffix([counts]) == "313 .gz, 161 suffixless, 44 .pem and 3 other files"
 
-    assert said == "313 .gz, 161 suffixless, 44 .pem and 3 other"
+
+@pytest.mark.parametrize(
+    ("counts", "noun"),
+    [
+        ({".cr2": 1, ".dng": 1, ".exr": 1, ".x": 1}, "file"),
+        ({".cr2": 1, ".dng": 1, ".exr": 1, ".x": 1, ".y": 1}, "files"),
+        ({".gz": 12, ".pem": 1}, "file"),
+        ({".gz": 12}, "files"),
+    ],
+)
+def test_the_noun_of_files_that_no_reader_reads_is_as_the_last_number(
+    counts: dict[str, int], noun: str
+) -> None:
+    assert files_by_suffix([counts]).split()[-1] == noun

@@ -25,14 +25,23 @@ _TOLD = 100
 _MOST_FORMS = 8
 
 
+class Batching(NamedTuple):
+    """How samples are put together in what a loader gives."""
+
+    is_done: bool | None = True
+    """Whether they are; False: each comes by itself; None: nobody knows."""
+
+    size: int | None = None
+    """Samples of a full batch, where it comes as the loader makes it."""
+
+
 class Bounds(NamedTuple):
     """How far a loader is run."""
 
     seconds: float
     length: int | None
     num_workers: int
-    batch_size: int | None = None
-    """Samples of a full batch, where it comes as the loader makes it."""
+    batching: Batching = Batching()
 
     def far_beyond(self) -> float:
         """Give the number of batches at which a loader is left that goes on behind its end."""
@@ -71,9 +80,11 @@ def run_epoch(
     tell(at=0)
     for batch in _Following(loader):
         number += 1
-        size = bounds.batch_size
+        is_batched, size = bounds.batching
         columns = _asked(sample_numbers.columns_of, batch, size) if number == 1 else columns
-        held = _asked(sample_numbers.count, batch, size, columns)
+        held = None if is_batched is None else 1
+        if is_batched:
+            held = _asked(sample_numbers.count, batch, size, columns)
         kind = kind or type(batch)
         is_counted = is_counted and held is not None and type(batch) is kind
         total, most = total + (held or 0), max(most, held or 0)

@@ -10,6 +10,7 @@ from typing import Any
 
 from preflight.batches.child import repeated_draws
 from preflight.batches.child.about_loader import about_loader
+from preflight.batches.child.batching import batching_of
 from preflight.batches.child.between_workers import (
     Noted,
     are_all_alike,
@@ -20,7 +21,7 @@ from preflight.batches.child.between_workers import (
 from preflight.batches.child.drawing import Drawable, raised
 from preflight.batches.child.epoch_cut import always_first
 from preflight.batches.child.epoch_draws import of_stream
-from preflight.batches.child.one_epoch import Bounds, run_epoch
+from preflight.batches.child.one_epoch import Batching, Bounds, run_epoch
 from preflight.batches.child.without_workers import Alone, is_own_stream, run_alone
 from preflight.batches.pass_facts import Among, Epoch
 from preflight.batches.tracebacks import in_worker
@@ -32,13 +33,7 @@ from preflight.epochs.reseeded import MarkedEpoch, reseeded
 from preflight.epochs.taken_batches import TakenBatches
 from preflight.flow.fitted import Fitted, fit
 from preflight.loaders.epoch import gives_none, length_of
-from preflight.loaders.wrappers import (
-    BatchSource,
-    as_it_comes,
-    layers_of,
-    makes_its_own,
-    real_loader,
-)
+from preflight.loaders.wrappers import BatchSource, layers_of, makes_its_own, real_loader
 from preflight.objects.attributes import own_attributes
 from preflight.objects.facts import Definition
 from preflight.objects.where import defined
@@ -84,9 +79,10 @@ def go_on(
     for one in those:
         tell(loader=one.name)
         seconds = order["blindly" if length_of(one.loader) is None else "seconds"]
+        batching = batching_of(one.loader)  # before anything in it counts
         fitted = fit(one.loader, one.about["defined"], where[0]) if order["counts"] else None
         kept = made if len(those) == 1 else {}
-        run(one.loader, one.about["num_workers"], seconds, tell, where, fitted, kept)
+        run(one.loader, one.about["num_workers"], seconds, tell, where, batching, fitted, kept)
 
 
 def run(
@@ -95,6 +91,7 @@ def run(
     seconds: float,
     tell: Callable[..., None],
     where: tuple[str, Sequence[str]],
+    batching: Batching,
     fitted: Fitted | None = None,
     made: Mapping[str, set[str]] = _NOTHING,
 ) -> None:
@@ -104,8 +101,7 @@ def run(
     made.
     """
     about = about_loader(loader)
-    size = None if as_it_comes(loader) is None else about["batch_size"]
-    bounds = Bounds(seconds, about["length"], workers, size)
+    bounds = Bounds(seconds, about["length"], workers, batching)
     begun = time.monotonic()
     tell(whole=about)
     if fitted is not None:
