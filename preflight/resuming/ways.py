@@ -95,7 +95,7 @@ def way_of(actions: Iterable[argparse.Action], given: Sequence[str]) -> ResumeWa
 
 def says_no(word: str) -> bool:
     """Whether what is given for a resume says that there is none, and names nothing here."""
-    return word.strip().lower() in _NOTHING and not os.path.exists(word)
+    return not word or (word.strip().lower() in _NOTHING and not os.path.exists(word))
 
 
 def _names(one: argparse.Action, word: str) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -36,11 +36,6 @@ class Counts:
         default_factory=lambda: defaultdict(Counter)
     )
     """The same by the target that they are part of, where that is known."""
-
-    _short: defaultdict[Target, dict[Kind, tuple[str, str]]] = field(
-        default_factory=lambda: defaultdict(dict)
-    )
-    """Of each, rows of which something was left out: what, and why."""
 
     gave: defaultdict[Target, set[Kind]] = field(default_factory=lambda: defaultdict(set))
     """The other rows of which facts came of each."""
@@ -80,13 +75,6 @@ class Counts:
         self.left[kind.word if kind else "", look.noun] += look.count
         if look.target is not None:
             self._left_of[look.target][look.noun] += look.count
-            if kind is not None and kind.part == "loader":
-                self._short[look.target][kind] = look.noun, str(look.reason)
-
-    def unseen(self, target: Target) -> Iterator[tuple[str, str]]:
-        """Give what was left out of a target where nothing of its sort was seen, and why."""
-        seen = self._summed_up.get(target, {})
-        yield from (told for kind, told in self._short.get(target, {}).items() if kind not in seen)
 
     def number_of(self, target: Target, part: str) -> int:
         """Count the things that a target stands for: the loaders, say, that were made of it."""

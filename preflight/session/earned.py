@@ -69,9 +69,6 @@ def unasked(every: Collection[str], checks: Collection[str], job: Job) -> Iterat
 
 def unreached(found: Discovered, counts: Counts, judged: Judged) -> Iterator[str]:
     """Name what the budget left out whole: part of it would be a look, nothing of it is none."""
-    for word, target in found.pairs:
-        for noun, reason in counts.unseen(target):
-            yield f"No {noun} of {word} was looked at: {reason}."
     late = next((why for _, why in judged.left if why.startswith(OUT_OF_TIME)), None)
     if late is None:
         return

@@ -118,7 +118,11 @@ NEEDS = {
         "it needs pkg_resources",
         "Install 'setuptools<81'",
     ),
-    "a part of a package": ("import webdataset.no_such_part", "it needs webdataset.no", "Install"),
+    "a part of a package": (
+        "import webdataset.no_such_part",
+        "it needs another version of webdataset than ",
+        "Install",
+    ),
     "a name of a package": ("from webdataset import NoSuchName", "it needs webdataset", "Install"),
     "another version": (
         'import webdataset\n    assert webdataset.__version__ == "0.1"  # version check',

@@ -35,11 +35,6 @@ class Several(Dataset):
     def __getitem__(self, at):
         return torch.zeros(len(at) if isinstance(at, list) else 3, 8)
 
-class Slow(Dataset):
-    def __len__(self): return 12
-    def __getitem__(self, at):
-        time.sleep(600)
-
 class Silent(IterableDataset):
     def __iter__(self):
         time.sleep(600)
@@ -63,8 +58,6 @@ def by_lists():
     return DataLoader(Several(), batch_size=None, sampler=sampler)
 def by_generator():
     for one in of_pairs(): yield one
-def slow(): return DataLoader(Slow(), batch_size=2)
-def quick(): return DataLoader(Several(), batch_size=2)
 def silent(): return DataLoader(Silent(), batch_size=2)
 """
 
@@ -134,19 +127,6 @@ def test_why_a_caption_matters_is_said_by_the_loader_that_there_is(
     found = [one for one in report.findings if one.check == "sample-unpaired"]
     assert found
     assert all(said in (one.why or "") for one in found)
-
-
-def test_a_loader_of_which_no_batch_came_in_the_budget_is_no_go(
-    copies: None, tmp_path: Path
-) -> None:
-    folder = str(lay(tmp_path))
-
-    late = preflight.run("train:slow", folder=folder, budget=8)
-    some = preflight.run("train:quick", folder=folder, budget=600)
-
-    assert late.verdict == "cannot-judge"
-    assert late.reasons[0].startswith("No first batch of train:slow was looked at: the budget")
-    assert some.verdict == "go"
 
 
 def test_a_stream_that_gave_nothing_is_not_run_by_ranks(copies: None, tmp_path: Path) -> None:

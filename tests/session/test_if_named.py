@@ -48,12 +48,12 @@ def test_what_is_read_where_it_is_named_is_told_from_what_nothing_reads(tmp_path
     assert dict(data.unread) == {".bin": 1, ".zip": 1}
     assert dict(data.if_named) == {".bin": 1, ".zip": 1}
     assert data.if_named_by == "preflight run data=datasets/pets.zip 'cache=old weights'"
-    assert "1 .bin and 1 .zip files that no reader reads" in first_line(report)
-    assert "1 .bin and 1 .zip files to be named" in first_line(report)
+    assert "1 .bin and 1 .zip file that no reader reads" in first_line(report)
+    assert "1 .bin and 1 .zip file to be named" in first_line(report)
     page = " ".join(terminal.render(report).split())
-    assert f"Not named 1 .bin and 1 .zip files are read where named: {data.if_named_by}" in page
+    assert f"Not named 1 .bin and 1 .zip file are read where named: {data.if_named_by}" in page
     markdown = renderer("markdown")(report).replace("`", "")
-    assert f"- 1 .bin and 1 .zip files are read where named: {data.if_named_by}" in markdown
+    assert f"- 1 .bin and 1 .zip file are read where named: {data.if_named_by}" in markdown
     again = run(tmp_path, *shlex.split(data.if_named_by)[2:])
     assert (again.verdict, part(again, "data").seen) == ("go", "1 archive (2 images)")
     assert part(again, "cache").seen == "1 cache"
@@ -113,7 +113,7 @@ def test_what_settings_pass_over_is_no_part_of_the_documents(tmp_path: Path) -> 
     assert report.verdict == "cannot-judge"
     page = " ".join(terminal.render(report).split())
     assert "not taken for data" not in page
-    assert "none named: 4 .tar, 2 .npy and 1 .png files are read where named" in page
+    assert "none named: 4 .tar, 2 .npy and 1 .png file are read where named" in page
     assert dict(part(report, "data").if_named) == {".tar": 4, ".png": 1}
     assert dict(part(report, "cache").if_named) == {".npy": 2}
     hints = [one.hint for one in report.coverage[:2]]
