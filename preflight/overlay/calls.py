@@ -157,7 +157,8 @@ def moves(original: Call, layer: Layer) -> Call:
 
     def call(src: AnyPath, dst: AnyPath, *more: Any, **named: Any) -> Any:
         own, to = layer.own(src), layer.own(dst)
-        if (own is None and to is None) or (own is not None and not layer.exists(own)):
+        is_none = not dst or (own is not None and not layer.exists(own))
+        if is_none or (own is None and to is None):
             return original(layer.reading(src), layer.reading(dst), *more, **named)
         if own == to:
             return None

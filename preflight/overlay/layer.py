@@ -63,6 +63,8 @@ class Layer:
             named = os.fsdecode(path)
         except TypeError:  # a descriptor
             return None
+        if not named:  # names nothing, and not the folder where the script is
+            return None
         full = os.path.abspath(named)
         if on_disk.is_below(full, self._files):
             full = self._below(full)

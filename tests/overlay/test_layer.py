@@ -169,6 +169,24 @@ def test_errors_name_files_as_the_caller_did(tmp_path: Path, job: Path) -> None:
     assert no_folder.value.filename == str(job / "none" / "a")
 
 
+@pytest.mark.parametrize("empty", ["", b""])
+def test_an_empty_name_names_nothing(
+    tmp_path: Path, job: Path, monkeypatch: pytest.MonkeyPatch, empty: str | bytes
+) -> None:
+    """Scripts ask `os.path.exists(args.resume)` of it; it is not the folder where they are."""
+    monkeypatch.chdir(job)
+    with laid_over(layer_over(job, tmp_path / "scratch")):
+        Path("new").write_text("x")
+        assert not any(ask(empty) for ask in (os.path.exists, os.path.lexists, os.path.isdir))
+        assert not os.access(empty, os.R_OK)
+        for call in (os.stat, os.listdir, os.scandir, open, os.mkdir, os.remove, shutil.rmtree):
+            with pytest.raises(FileNotFoundError):
+                call(empty)  # type: ignore[operator]
+        with pytest.raises(FileNotFoundError):
+            os.rename(os.fsencode("new") if isinstance(empty, bytes) else "new", empty)
+        assert Path("new").read_text() == "x"
+
+
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write")
 def test_a_folder_that_cannot_be_written_cannot_be_written_in_the_layer(
     tmp_path: Path, job: Path
