@@ -126,9 +126,7 @@ def undivided(code: str) -> None:
 
     from pytorch_lightning import Trainer
 
-    quiet = functools.partial(
-        Trainer, accelerator="cpu", logger=False, enable_checkpointing=False, barebones=False
-    )
+    quiet = functools.partial(Trainer, accelerator="cpu", logger=False, enable_checkpointing=False)
     divides = [eval(one, {"Trainer": quiet}) for one in ("Trainer()", code)]
     flags = [one._accelerator_connector.use_distributed_sampler for one in divides]
     assert flags == [True, False]

@@ -63,8 +63,10 @@ def _constructor(of: str, shorten: _Shorten) -> Callable[[Callable[..., Any], Wa
 
 def _is_known(watch: Watch) -> bool:
     """Whether the script uses a library that reads arguments in known ways."""
-    if _LIBRARIES.isdisjoint(sys.modules) or _OF_TORCH not in sys.modules:
-        return not _LIBRARIES.isdisjoint(sys.modules)
+    if _LIBRARIES.isdisjoint(sys.modules):
+        return False
+    if _OF_TORCH not in sys.modules:
+        return True
     texts = map(linecache.getlines, own_sources(watch.root))
     return any(_NAMED.search(line) for lines in texts for line in lines)
 
