@@ -6,7 +6,6 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from fnmatch import fnmatch
 
 from preflight.batches.facts import CountedInScript, Drawn
 from preflight.batches.pass_facts import Further
@@ -24,7 +23,7 @@ from preflight.pipelines.survival import Came, ReadBy, survival
 from preflight.shards.facts import Field, ShardFacts
 from preflight.sources.facts import SourceFacts
 from preflight.targets.targets import Built, Loader, Shard, Source
-from preflight.values.addresses import plain_path
+from preflight.values.addresses import is_found, plain_path
 from preflight.values.code_name import command_for
 
 
@@ -138,7 +137,7 @@ class Survivals(Gather):
             paths = (plain_path(one) for one in reads.shards)
             local = tuple(self.run.full(one) for one in paths if one)
             if reads.by_pattern:
-                local = tuple(one for one in sorted(named) for p in local if _is_found(one, by=p))
+                local = tuple(one for one in sorted(named) for p in local if is_found(one, by=p))
                 if not local:
                     continue
             is_named = isinstance(target, Source) and os.path.isfile(self.run.full(target.path))
@@ -153,15 +152,6 @@ class Survivals(Gather):
         seen = [self._came[one] for one in reads.shards if one in self._came]
         there = {name for one in seen for arrived in one.arrived for name in arrived.fields}
         return not asked or not there or not asked.isdisjoint(there)
-
-
-def _is_found(path: str, *, by: str) -> bool:
-    """Whether `glob` finds a path by a pattern: folder by folder, and none that is hidden."""
-    names, patterns = path.split(os.sep), by.split(os.sep)
-    return len(names) == len(patterns) and all(
-        fnmatch(name, one) and (one.startswith(".") or not name.startswith("."))
-        for name, one in zip(names, patterns, strict=True)
-    )
 
 
 def came(facts: ShardFacts) -> Came:
