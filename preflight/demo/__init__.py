@@ -37,7 +37,8 @@ _NEW, _UNFINISHED = "preflight-demo-new-", "unfinished"
 _FILES = Files()
 
 # Temporary folders are shared by all users on most systems.
-_OWN = f"-{os.getuid()}" if hasattr(os, "getuid") else ""
+_USER = os.getuid() if hasattr(os, "getuid") else None
+_OWN = f"-{_USER}" if _USER is not None else ""
 
 
 def place() -> str:
@@ -83,7 +84,7 @@ def _remove_killed() -> None:
             if not entry.name.startswith(_NEW) or not entry.is_dir(follow_symlinks=False):
                 continue
             with contextlib.suppress(OSError), open(f"{entry.path}/{_UNFINISHED}", "r+b") as file:
-                is_own = not _OWN or os.stat(entry.path).st_uid == os.getuid()
+                is_own = _USER is None or os.stat(entry.path).st_uid == _USER
                 if is_own and _FILES.lock("flock", file):
                     shutil.rmtree(entry.path, ignore_errors=True)
 
