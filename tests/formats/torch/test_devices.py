@@ -59,9 +59,7 @@ def test_any_other_is_damage_where_there_is_no_checksum(tmp_path: Path, tag: str
 
 
 @pytest.mark.parametrize("tag", UNKNOWN)
-def test_where_the_checksum_agrees_somebody_wrote_it_so_and_map_location_reads_it(
-    tmp_path: Path, tag: str
-) -> None:
+def test_a_device_that_a_checksum_covers_is_read_by_map_location(tmp_path: Path, tag: str) -> None:
     content = saved(tag, zipped=True)
     with pytest.raises(RuntimeError, match=r"restore data location|Invalid device"):
         torch.load(io.BytesIO(content))
