@@ -207,8 +207,12 @@ def in_words(found: Sequence[Rehearsal]) -> str | None:
 
 def _seldom(seen: Rehearsal) -> str:
     """Say by which option it would come to what comes seldom."""
-    found = ((one.at, one.name) for one in seen.met if one.what == "seldom")
-    said = (f"; --batches {name} comes to {at.file}:{at.line}" for at, name in found if at)
+    found = [(one.at, one.name) for one in seen.met if one.what == "seldom" and one.at]
+    said = [f"; --batches {name} comes to {at.file}:{at.line}" for at, name in found if name]
+    others = [f"{at.file}:{at.line} ({at.text.rstrip(':')})" for at, name in found if not name]
+    if others:
+        tests = first_of(others, len(others))
+        said.append(f"; may stand behind {tests}, to which a smaller number there comes")
     return "".join(said)
 
 
