@@ -118,6 +118,9 @@ class Ended:
     code: int | None = None
     """Its exit code, where it had one."""
 
+    said: str = ""
+    """The text with which it has exited: `sys.exit("unknown option --lrr")`."""
+
     raised: Raised | None = None
     waiting: tuple[Waiting, ...] = ()
     """Of a script that was stuck or late: where each thread stood."""
