@@ -219,6 +219,23 @@ def _seldom(seen: Rehearsal) -> str:
     return "".join(said)
 
 
+def _started(seen: Rehearsal) -> str:
+    """Say which lines start programs or processes of which nothing more is seen."""
+    lines = [f"{one.at.file}:{one.at.line}" for one in seen.met if one.what == "process" and one.at]
+    return f"; not watched: what is started at {first_of(lines, len(lines))}" if lines else ""
+
+
+def _wrote(seen: Rehearsal) -> str:
+    said = ""
+    for what, words in (
+        ("apart", "also wrote, apart from the job:"),
+        ("for real", "wrote for real:"),
+    ):
+        names = [one.name for one in seen.met if one.what == what]
+        said += f"; {words} {first_of(names, len(names))}" if names else ""
+    return said
+
+
 def _one(seen: Rehearsal) -> str:
     loops = sum(one.what == "loader" for one in seen.met)
     nouns = (("evaluation", "evaluation"), ("save", "save"))
@@ -241,15 +258,10 @@ def _one(seen: Rehearsal) -> str:
     if missing:
         line += f"; not rehearsed: {', '.join(f'no {one}' for one in missing)} seen"
         line += _seldom(seen) if seen.not_reached else ""
+    line += _started(seen)
     if seen.ended.unfinished and seen.ended.how != "stopped":
         line += "; ended by us, since what it did at its end took longer than 20 s"
-    for what, words in (
-        ("apart", "also wrote, apart from the job:"),
-        ("for real", "wrote for real:"),
-    ):
-        names = [one.name for one in seen.met if one.what == what]
-        if names:
-            line += f"; {words} {first_of(names, len(names))}"
+    line += _wrote(seen)
     if seen.on_cpu is not None:
         line += f"; on the CPU in place of CUDA ({seen.on_cpu.file}:{seen.on_cpu.line})"
         line += ", so that a tensor on the wrong device is not seen"
