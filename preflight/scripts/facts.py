@@ -29,7 +29,8 @@ class Met:
     """Something that the script did while it ran, with its own line for it."""
 
     what: str
-    """`loader`, `evaluation`, `loss` (of an evaluation), `step`, `copy`, `save`, `wrap`, `runs out`
+    """`loader`, `evaluation`, `loss` (of an evaluation), `step`, `copy`, `save`, `sample` (saved,
+    and nothing to go on from), `wrap`, `runs out`
     (a schedule of `name` steps, moved `count` times in whole epochs), `left in eval` (of a model
     that was trained on for `count` steps, what of it evaluates by `name`), …"""
 

@@ -222,6 +222,19 @@ def test_what_is_counted_in_the_loop_around_a_prefetcher_is_come_to(tmp_path: Pa
     assert rehearse(path).told == [f"error script-stopped train.py:{line}"]
 
 
+def test_pictures_and_an_average_that_evaluates_for_good_are_no_save_and_no_evaluation(
+    tmp_path: Path,
+) -> None:
+    """BasicSR saves those in its evaluation, which comes first, and sets its average so at once."""
+    averaged = "import copy; average = copy.deepcopy(model); average.eval()\nbatches, step ="
+    pictured = "torch.save(torch.ones(3, 3), 'picture.pt')\n    model.train()"
+    text = PREFETCHED.replace("batches, step =", averaged).replace("model.train()", pictured)
+    seen = rehearse(_written(tmp_path, text))
+
+    assert (seen.told, seen.rehearsal.not_reached) == ([], ())
+    assert seen.rehearsal.times("sample") >= 1
+
+
 BY_TIME = {
     "in the loop": "if time.time() - last > {seconds}:\n    save()",
     "the other way round, on one process of many": (
