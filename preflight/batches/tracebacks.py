@@ -46,10 +46,12 @@ def in_worker(error: BaseException) -> Printed | None:
     """Give what a worker raised, and where: torch raises it again with its traceback as text.
 
     A worker of a loader, a thread of `torchdata.nodes` or one that pins memory, or a process of
-    `torch.multiprocessing.spawn`.
+    `torch.multiprocessing.spawn`. Python's own pools have it as what the exception was raised from.
     """
     text = text_of(error)
     is_worker = f"Original {_BEGIN}" in text or text.lstrip().startswith("-- Process ")
+    if type(error.__cause__).__name__.lstrip("_") == "RemoteTraceback":
+        is_worker, text = True, text_of(error.__cause__).strip().strip('"')
     if not is_worker or not (found := printed(text)):
         return None
     lines = text.splitlines()

@@ -29,7 +29,8 @@ class Met:
     """Something that the script did while it ran, with its own line for it."""
 
     what: str
-    """`loader`, `evaluation`, `loss` (of an evaluation), `step`, `copy`, `save`, `wrap`, `runs out`
+    """`loader`, `evaluation`, `loss` (of an evaluation), `step`, `copy`, `save`, `sample` (saved,
+    and nothing to go on from), `wrap`, `runs out`
     (a schedule of `name` steps, moved `count` times in whole epochs), `left in eval` (of a model
     that was trained on for `count` steps, what of it evaluates by `name`), …"""
 
@@ -117,6 +118,9 @@ class Ended:
 
     code: int | None = None
     """Its exit code, where it had one."""
+
+    said: str = ""
+    """The text with which it has exited: `sys.exit("unknown option --lrr")`."""
 
     raised: Raised | None = None
     waiting: tuple[Waiting, ...] = ()
@@ -207,9 +211,30 @@ def in_words(found: Sequence[Rehearsal]) -> str | None:
 
 def _seldom(seen: Rehearsal) -> str:
     """Say by which option it would come to what comes seldom."""
-    found = ((one.at, one.name) for one in seen.met if one.what == "seldom")
-    said = (f"; --batches {name} comes to {at.file}:{at.line}" for at, name in found if at)
+    found = [(one.at, one.name) for one in seen.met if one.what == "seldom" and one.at]
+    said = [f"; --batches {name} comes to {at.file}:{at.line}" for at, name in found if name]
+    others = [f"{at.file}:{at.line} ({at.text.rstrip(':')})" for at, name in found if not name]
+    if others:
+        tests = first_of(others, len(others))
+        said.append(f"; may stand behind {tests}, to which a smaller number there comes")
     return "".join(said)
+
+
+def _started(seen: Rehearsal) -> str:
+    """Say which lines start programs or processes of which nothing more is seen."""
+    lines = [f"{one.at.file}:{one.at.line}" for one in seen.met if one.what == "process" and one.at]
+    return f"; not watched: what is started at {first_of(lines, len(lines))}" if lines else ""
+
+
+def _wrote(seen: Rehearsal) -> str:
+    said = ""
+    for what, words in (
+        ("apart", "also wrote, apart from the job:"),
+        ("for real", "wrote for real:"),
+    ):
+        names = [one.name for one in seen.met if one.what == what]
+        said += f"; {words} {first_of(names, len(names))}" if names else ""
+    return said
 
 
 def _one(seen: Rehearsal) -> str:
@@ -234,15 +259,10 @@ def _one(seen: Rehearsal) -> str:
     if missing:
         line += f"; not rehearsed: {', '.join(f'no {one}' for one in missing)} seen"
         line += _seldom(seen) if seen.not_reached else ""
+    line += _started(seen)
     if seen.ended.unfinished and seen.ended.how != "stopped":
         line += "; ended by us, since what it did at its end took longer than 20 s"
-    for what, words in (
-        ("apart", "also wrote, apart from the job:"),
-        ("for real", "wrote for real:"),
-    ):
-        names = [one.name for one in seen.met if one.what == what]
-        if names:
-            line += f"; {words} {first_of(names, len(names))}"
+    line += _wrote(seen)
     if seen.on_cpu is not None:
         line += f"; on the CPU in place of CUDA ({seen.on_cpu.file}:{seen.on_cpu.line})"
         line += ", so that a tensor on the wrong device is not seen"

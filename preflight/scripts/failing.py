@@ -107,7 +107,8 @@ def _exited(error: SystemExit, watch: Watch) -> Ended:
     if code not in (0, _USAGE) and isinstance(handled, Exception):
         watch.has_raised = True
         return replace(_raised_at_end(handled, watch), code=code)
-    return Ended(how="exited", code=code)
+    said = error.code if isinstance(error.code, str) else ""
+    return Ended(how="exited", code=code, said=said)
 
 
 def is_stop(error: BaseException, watch: Watch) -> bool:

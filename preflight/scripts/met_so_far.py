@@ -47,7 +47,7 @@ class MetSoFar:
 
     def has(self, *kinds: str) -> bool:
         """Whether one of these was met."""
-        return any(one.met.what in kinds for one in list(self._met.values()))
+        return any(one.met.what in kinds and one.met.count > 0 for one in [*self._met.values()])
 
     def untold(self) -> list[CountedMet]:
         """Give what was met since it was told."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,7 +11,9 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import torch
 
+import preflight
 from preflight.resuming.moments import ResumeWay, read_lines
 from preflight.scripts.saving.arguments import POINTS
 from preflight.scripts.watch import MOMENTS
@@ -106,3 +109,72 @@ def test_a_parameter_that_is_true_or_false_takes_no_path(
         point.wrap(lambda *_: None, watch)(given)
 
     assert read_lines(str(tmp_path / MOMENTS)).way == ResumeWay(option=option, takes_path=False)
+
+
+TRAIN = """
+import sys, torch
+def train(weights=None):
+    model = torch.nn.Linear(2, 1)
+    optimizer = torch.optim.AdamW(model.parameters())
+    begun = 0
+    if weights:
+        saved = torch.load(weights)
+        model.load_state_dict(saved["model"]); optimizer.load_state_dict(saved["optimizer"])
+        begun = saved["epoch"] + 1
+    for epoch in range(begun, 4):
+        for batch in torch.utils.data.DataLoader(torch.ones(8, 2), 2):
+            optimizer.zero_grad(); model(batch).sum().backward(); optimizer.step()
+        state = {"model": model.state_dict(), "optimizer": optimizer.state_dict(), "epoch": epoch}
+        torch.save(state, f"{epoch}.pt")
+class Trainer:
+    def __init__(self, lr=0.1): self.lr = lr
+    def train(self, weights=None): train(weights)
+"""
+BY_FIRE = "import fire\nfire.Fire({})\n"
+BY_HAND = """
+for one in sys.argv[1::2]:
+    if one != "--weights": sys.exit(f"no such option: {one}")
+train(*sys.argv[2:])
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("copies")
+@pytest.mark.parametrize(
+    ("parser", "words"),
+    [
+        (BY_FIRE.format("train"), []),
+        (BY_FIRE.format("Trainer"), ["train"]),
+        (BY_FIRE.format('{"train": train}'), ["train"]),
+        (BY_HAND, []),
+    ],
+)
+@pytest.mark.parametrize(("given", "is_taken"), [("--weights", True), ("--weight", False)])
+def test_an_option_that_a_script_does_not_take_is_no_fault_of_its_resume(
+    parser: str,
+    words: list[str],
+    given: str,
+    is_taken: bool,  # noqa: FBT001
+    tmp_path: Path,
+) -> None:
+    """Also where fire says so when the training is over, which has begun anew by then."""
+    if "fire" in parser:
+        pytest.importorskip("fire")
+    (tmp_path / "train.py").write_text(TRAIN + parser, encoding="utf-8")
+    seen = preflight.run(
+        f"script={' '.join(['train.py', *words])}",
+        folder=str(tmp_path),
+        select=["script-resume"],
+        resume_with=f"{given} {{checkpoint}}",
+    )
+
+    broken = [one.error for each in seen.checks for one in each.broken]
+    assert (seen.verdict, seen.findings) == ("go" if is_taken else "cannot-judge", ())
+    assert [one.rpartition(": ")[2] for one in broken] == (
+        [] if is_taken else ["its arguments do not take --weight 0.pt"]
+    )
+    command = [sys.executable, "train.py", *words, given, "0.pt"]
+    torch.save({}, tmp_path / "0.pt")
+    plain = subprocess.run(command, cwd=tmp_path, capture_output=True, check=False, timeout=100)
+    assert plain.returncode in ((1,) if is_taken else (1, 2))
+    assert (b"Could not consume" in plain.stderr or b"no such" in plain.stderr) != is_taken

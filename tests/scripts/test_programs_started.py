@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 import preflight
-from tests.scripts.rehearsing import contents, line_of
+from preflight.scripts.facts import in_words
+from tests.scripts.rehearsing import contents, line_of, rehearse
 
 pytestmark = [
     pytest.mark.slow,
@@ -80,3 +81,16 @@ def test_a_program_that_fails_by_itself_stops_the_script(tmp_path: Path) -> None
         "script-stopped",
         line_of(tmp_path / "train.py", FAILING),
     )
+
+
+def test_a_program_that_nobody_waits_for_is_told_as_not_watched(tmp_path: Path) -> None:
+    """What it raises stops nothing, in a plain run either."""
+    line = "subprocess.run([sys.executable, '-c', 'raise SystemExit(3)'])"
+    (tmp_path / "job").mkdir()
+    path = tmp_path / "job" / "train.py"
+    path.write_text(TRAIN.replace("os.chdir(out)", f"{line}\nos.chdir(out)"), encoding="utf-8")
+    seen = rehearse(path)
+
+    assert seen.told == []
+    said = f"not watched: what is started at train.py:{line_of(path, 'touch')}, "
+    assert said in str(in_words([seen.rehearsal]))

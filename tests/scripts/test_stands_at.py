@@ -13,6 +13,7 @@ from preflight.scripts.saving.weight_samples import COUNTS, is_sample, stands_at
 @pytest.mark.parametrize("name", COUNTS)
 def test_counts_go_by_the_names_that_scripts_have(name: str) -> None:
     assert stands_at({name: 3, "best": 0.5, "done": True}) == ({name: 3}, False)
+    assert stands_at({name: -1}) == ({}, False)  # as BasicSR names its last one
 
 
 def test_an_optimizer_is_known_as_itself_and_by_its_state() -> None:

@@ -161,6 +161,7 @@ class Shortened:
         if self._kind == "evaluation" and numbers_of(self._watch).steps > self._began:
             self._kind = "training"
             self._passes.trains.add(self._at)
+            self._passes.seldom.begins()
             if self._is_told:  # another model, an average, was set to evaluate for good
                 self._watch.met(Met(what="evaluation", at=self._at, count=-1))
         return self._kind == "evaluation"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+from preflight.scripts.met.loops.by_time import ByTime
 from preflight.scripts.met.loops.leaving import Leaving
 from preflight.scripts.met.loops.ranks_in_step import Together
 from preflight.scripts.watch import Watch
@@ -20,6 +21,7 @@ class OwnSteps:
         self._watch = watch
         self._together = Together()
         self._leaving = Leaving(watch)
+        self._by_time = ByTime(watch)
         self._batches = 0
         self._steps = 0
         self._since = 0.0
@@ -32,14 +34,16 @@ class OwnSteps:
             Stopped: there were enough.
         """
         watch = self._watch
-        if watch.given != self._batches or not self._steps:
-            self._batches, self._steps, self._since = watch.given, 0, time.monotonic()
+        if watch.trained_on != self._batches or not self._steps:
+            self._batches, self._steps, self._since = watch.trained_on, 0, time.monotonic()
         self._steps += 1
         if self._steps <= watch.batches * watch.epochs:
             return
-        most = _OF_ONE_BATCH if watch.given else _WITHOUT
+        self._by_time.begins()
+        is_of_one = watch.trained_on and watch.in_epoch
+        most = _OF_ONE_BATCH if is_of_one else _WITHOUT
         goes_on = time.monotonic() - self._since < most
-        if self._together.decided(f"step {watch.given}.{self._steps}", goes_on):
+        if self._together.decided(f"step {self._batches}.{self._steps}", goes_on):
             return
         at = watch.place()
         place = "" if at is None else f" ({at.file}:{at.line})"

@@ -13,9 +13,14 @@ from typing import Any
 
 from preflight.resuming.moments import ResumeWay
 from preflight.resuming.ways import as_action, option, way_by_key, way_of
+from preflight.scripts.facts import Met
 from preflight.scripts.points import Point
 from preflight.scripts.saving.log import log_of
 from preflight.scripts.watch import Watch
+from preflight.values.own_files import passes_on
+
+LEFT_OVER, TAKEN = "left over", "taken"
+"""What is met of arguments: nobody may take it any more, or somebody has."""
 
 
 def _hears(find: Callable[..., ResumeWay | None]) -> Callable[[Any, Watch], Any]:
@@ -56,6 +61,31 @@ def _of_called(*args: Any, **named: Any) -> ResumeWay | None:
         return None
     switches = {name for name, one in names.items() if one.annotation in (bool, "bool")}
     return way_of([option(f"--{name}", is_switch=name in switches) for name in names], sys.argv[1:])
+
+
+def _left_over(original: Callable[..., Any], watch: Watch) -> Callable[..., Any]:
+    """Tell what a function that fire calls leaves: it is refused when that has returned."""
+
+    @functools.wraps(original)
+    def make_parse(called: Any, *args: Any, **named: Any) -> Any:
+        parse = original(called, *args, **named)
+
+        if not watch.options.get("resuming"):
+            return parse
+
+        @passes_on
+        def parsed(given: Sequence[str]) -> Any:
+            found = parse(given)
+            *_, left, _capacity = found
+            for one in given if watch.is_here else ():
+                what = LEFT_OVER if one in left else TAKEN
+                if what == TAKEN or inspect.isroutine(called):
+                    watch.met(Met(what=what, name=one))
+            return found
+
+        return parsed
+
+    return make_parse
 
 
 def _of_fields(parser: Any, *_: Any, **__: Any) -> ResumeWay | None:
@@ -108,6 +138,7 @@ POINTS = (
         wrap=_hears(_of_fields),
     ),
     Point(module="fire.core", name="Fire", wrap=_hears(_of_called)),
+    Point(module="fire.core", name="_MakeParseFn", wrap=_left_over),
     Point(module="tyro._cli", name="cli", wrap=_hears(_of_called)),
     Point(module="absl.flags._flagvalues", name="FlagValues.__call__", wrap=_hears(_of_flags)),
     Point(module="hydra.core.utils", name="run_job", wrap=_hears(_of_configs)),

@@ -168,8 +168,9 @@ class Log:
         at = self.watch.place()
         own = self.real(path) if path else ""
         name = name_of(own, self.watch.root) if own else ""
-        self.watch.met(Met(what="save", at=at, name=name))
         counts, holds = stands_at(state)
+        sample = not holds and is_sample(state, self._trains())
+        self.watch.met(Met(what="sample" if sample else "save", at=at, name=name))
         moment = Moment(
             what=SAVE,
             steps=self._steps,
@@ -182,7 +183,7 @@ class Log:
             is_folder=bool(own) and os.path.isdir(own),
             in_epoch=self.watch.in_epoch,
             counts=counts,
-            is_sample=not holds and is_sample(state, self._trains()),
+            is_sample=sample,
         )
         self._write(moment)
         self._is_noted &= moment.is_sample

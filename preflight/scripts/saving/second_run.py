@@ -20,6 +20,7 @@ from preflight.scripts.elsewhere import layer_of
 from preflight.scripts.facts import Ended, Rehearsal
 from preflight.scripts.process import start
 from preflight.scripts.read import Heard, follow
+from preflight.scripts.saving.arguments import LEFT_OVER, TAKEN
 from preflight.scripts.saving.log import ALONE, TOGETHER
 from preflight.scripts.surroundings.standard_input import kept_in
 from preflight.scripts.watch import MOMENTS
@@ -128,7 +129,10 @@ def _judged(
     has_loaded = any(one.what == "load" for one in heard.met.values())
     # fire calls what it is given before it refuses what is left over.
     is_usage = ended.how == "exited" and ended.code == _USAGE and not has_loaded
-    is_refused = not began and _refuses(ended, begin, told)
+    is_left = not has_loaded and not _named(LEFT_OVER, heard).isdisjoint(
+        {*begin.words} - _named(TAKEN, heard)
+    )
+    is_refused = is_left or (not began and _refuses(ended, begin, told))
     if is_usage or is_refused or (lacks is not None and lacks.kind == "arguments"):
         return replace(resumed, unasked=f"its arguments do not take {added}")
     found = differences(first, again) if resumed.saved_at is not None else []
@@ -142,9 +146,13 @@ def _judged(
     return replace(resumed, differences=tuple(found))
 
 
+def _named(what: str, heard: Heard) -> set[str]:
+    return {one.name for one in heard.met.values() if one.what == what}
+
+
 def _refuses(ended: Ended, begin: Start, told: WrittenDown) -> bool:
     """Whether a script that reads them by itself says that it does not know one of ours."""
-    said = "" if ended.raised is None else ended.raised.error
+    said = ended.said if ended.raised is None else ended.raised.error
     declared = {one.option.partition("=")[0] for one in told.ways}
     names = {one.partition("=")[0] for one in begin.words if one.startswith("-") or "=" in one}
     return bool(_REFUSED.search(said)) and any(

@@ -103,8 +103,10 @@ def stands_at(state: object) -> tuple[Mapping[str, int], bool]:
     if not isinstance(state, Mapping):
         return {}, False
     found = ((name, state.get(name)) for name in COUNTS)
-    counts = {
-        name: one for name, one in found if isinstance(one, int) and not isinstance(one, bool)
+    counts = {  # -1 says that it is the last one
+        name: one
+        for name, one in found
+        if isinstance(one, int) and not isinstance(one, bool) and one >= 0
     }
     inner = list(state.values())
     inner += [one for each in inner if isinstance(each, (list, tuple)) for one in each[:4]]

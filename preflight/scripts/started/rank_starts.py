@@ -6,6 +6,7 @@ before it comes to any of the script's: what tells it to is sent with what Pytho
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 import itertools
@@ -14,13 +15,14 @@ import os
 import sys
 import threading
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from preflight.scripts.facts import Met
 from preflight.scripts.inside import ASKED, BOOT
 from preflight.scripts.points import Point
 from preflight.scripts.saving.log import log_of
+from preflight.scripts.started.itself import words_of_itself
 from preflight.scripts.started.rank_ends import ends
 from preflight.scripts.watch import OF_PROCESS, Watch
 from preflight.users_code.facts import Lack
@@ -31,11 +33,11 @@ _OF_EACH = ("Reads",)
 
 # Our folder is on the path only while we are imported.
 _BEGIN = """
-import os, sys
+import importlib, os, sys
 begun = {*sys.modules}
 sys.path[:0] = [os.path.dirname(os.__file__), home]
 try:
-    import preflight.scripts.started.in_rank as there
+    there = importlib.import_module("preflight.scripts.started." + told["with"])
 finally:
     del sys.path[:2]
 there.begin(told, begun)
@@ -106,11 +108,24 @@ class RankStarts:
         folder = self._folder()
         self._folders[process] = folder
         is_other = _is_of_torch(process) and process._args[1] > 0  # noqa: SLF001  its number
-        self._at_work.told = self._told(folder, {"wants": _OF_EACH} if is_other else {})
-        try:
+        options = {"wants": _OF_EACH} if is_other else {}
+        with self._telling({**self._told(folder, options), "with": "in_rank"}):
             return begin()
+
+    def start_beside(self, begin: Callable[[], Any]) -> Any:
+        """Start one that nobody watches: it writes where the script does."""
+        if self._watch.layer is None or not self._watch.is_here:
+            return begin()
+        with self._telling({**self._told(self._watch.scratch, {}), "with": "laid_over"}):
+            return begin()
+
+    @contextlib.contextmanager
+    def _telling(self, told: Mapping[str, Any]) -> Iterator[None]:
+        before, self._at_work.told = getattr(self._at_work, "told", None), told
+        try:
+            yield
         finally:
-            self._at_work.told = None
+            self._at_work.told = before
 
     def _told(self, folder: str, options: Mapping[str, Any]) -> Mapping[str, Any]:
         watch = self._watch
@@ -182,28 +197,6 @@ def _is_own(process: Any, watch: Watch) -> bool:
     return code is not None and watch.own.has(code.co_filename)
 
 
-def _words_of_itself(args: object) -> tuple[list[str], list[str]] | None:
-    """Give the interpreter and the words with which the script itself is run; None: it is not."""
-    if not isinstance(args, (list, tuple)) or not all(isinstance(one, str) for one in args):
-        return None
-    number = next((at for at, one in enumerate(args) if at and one not in _FLAGS), len(args))
-    python, rest = [*args[:number]], [*args[number:]]
-    if python[:1] != [sys.executable] or not rest:
-        return None
-    main = sys.modules["__main__"]
-    spec = getattr(main, "__spec__", None)
-    if spec is not None:
-        names = {spec.name, spec.name.removesuffix(".__main__")}
-        return (python, rest[2:]) if rest[0] == "-m" and rest[1:2] and rest[1] in names else None
-    own = getattr(main, "__file__", None)
-    is_own = own is not None and os.path.realpath(rest[0]) == os.path.realpath(own)
-    return (python, rest[1:]) if is_own else None
-
-
-# Of Python itself, before what it runs.
-_FLAGS = frozenset({"-u", "-B", "-E", "-I", "-O", "-OO", "-s"})
-
-
 # --- entry points
 
 
@@ -219,7 +212,7 @@ def _start(original: Callable[..., Any], watch: Watch) -> Callable[..., Any]:
                 watch.met(Met(what="rank" if is_own else "process", at=watch.place()))
         if is_own:
             return starts.start(process, lambda: original(process, *args, **named))
-        return original(process, *args, **named)
+        return starts.start_beside(lambda: original(process, *args, **named))
 
     return start
 
@@ -235,7 +228,7 @@ def _program(original: Callable[..., None], watch: Watch) -> Callable[..., None]
     def start(process: Any, args: Any, *more: Any, **named: Any) -> None:
         with watch.looking() as is_outermost:
             is_plain = is_outermost and not (named.get("shell") or named.get("executable"))
-            itself = _words_of_itself(args) if is_plain and not more else None
+            itself = words_of_itself(args) if is_plain and not more else None
             if is_outermost:
                 watch.met(Met(what="beside" if itself else "process", at=watch.place()))
         original(process, starts.program(*itself) if itself else args, *more, **named)

@@ -67,6 +67,7 @@ class Passes:
         if trained < watch.epochs and len(steps) <= _MOST_PASSES:
             self.seldom.begins()
             return watch.batches
+        self.seldom.by_time()
         place = "" if at is None else f" ({at.file}:{at.line})"
         if self._is_soon(f"pass {len(steps)}{place}"):
             watch.shortened(f"epochs after the first {watch.epochs} to 1 batch")

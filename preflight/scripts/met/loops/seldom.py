@@ -6,26 +6,29 @@
 from __future__ import annotations
 
 import ast
-import re
+import inspect
 import time
 from collections.abc import Iterator
 from types import FrameType
 from typing import NamedTuple
 
 from preflight.scripts.facts import Met
+from preflight.scripts.met.loops.by_time import ByTime
 from preflight.scripts.met.loops.counted import at_work, held
 from preflight.scripts.met.loops.ranks_in_step import Together
+from preflight.scripts.met.loops.rare_tests import is_worth, not_come_to, operands
 from preflight.scripts.watch import Watch
 from preflight.users_code.facts import Frame
 
-# What is called there that is worth a way to it.
-_WORTH = re.compile(r"save|eval|valid|test|checkpoint|ckpt", re.IGNORECASE)
+# After so many batches by which a count has not moved, it is none of steps.
+_MOST_UNCOUNTED = 32
 
 # How long a script takes steps for it, all in all, in seconds.
 _SECONDS = 10.0
 
 
 class _Due(NamedTuple):
+    file: str
     line: int
     steps: int
     """How far the script counts."""
@@ -60,11 +63,20 @@ class Seldom:
     def __init__(self, watch: Watch, together: Together) -> None:
         self._watch = watch
         self._together = together
+        self._by_time = ByTime(watch)
         self._asked = 0
-        self._told: set[int] = set()
+        self._was_at_zero = False
+        """Whether something had come when it was asked first, as of step 0 it does."""
+
+        self._told: set[tuple[str, int]] = set()
         self._begun = 0.0
+        self._moved: dict[tuple[str, int], tuple[int, int]] = {}
+        """How far each count was when it moved last, and how many batches were given then."""
+
         self._reached: dict[tuple[str, int], bool] = {}
         """What has come, and whether the batch in which it comes was given."""
+
+        watch.on_stop.append(self._tell)
 
     def begins(self) -> None:
         """Note that an epoch begins, whose steps tell how quick the script is."""
@@ -73,72 +85,97 @@ class Seldom:
     def more(self, given: int, batches: int | None, at: Frame | None) -> bool:
         """Whether the script gets another batch, so that it comes to one of these."""
         watch = self._watch
-        frame = next(watch.frames(), None)
-        if frame is None or at is None or watch.left or watch.options.get("resuming"):
+        if at is None or watch.left or watch.options.get("resuming"):
             return False
+        if self.by_time():
+            return True
         if watch.has_met("save") and watch.has_met("evaluation"):
             return False
-        dues = [*_dues(frame)]
+        dues = [*_dues(watch)]
         if not dues:
             return False
+        if not self._asked:
+            self._was_at_zero = watch.has_met("save", "evaluation")
         self._asked += 1
         mine = self._goes_on(dues, given, batches, at)
         return self._together.decided(f"seldom {self._asked} {at.file}:{at.line}", mine)
 
+    def by_time(self) -> bool:
+        """Whether what comes by the clock does so in the next step."""
+        return self._by_time.begins()
+
     def _goes_on(self, dues: list[_Due], given: int, batches: int | None, at: Frame) -> bool:
         watch, took = self._watch, time.monotonic() - self._begun
-        rest: list[_Due] = []
-        for one in dues:
-            key = at.file, one.line
-            if key in self._reached:
-                if not self._reached[key]:
-                    self._reached[key] = True
-                    return True
-            elif one.is_now and not one.comes_within(given):
-                self._reached[key] = False
-                return True
-            elif one.comes_within(given) or one.was(
-                given, at_zero=watch.has_met("save", "evaluation")
-            ):
-                self._reached[key] = True
-            else:
-                rest.append(one)
+        if any(self._comes_now(one, given) for one in dues):
+            return True
+        left = (one for one in dues if (one.file, one.line) not in self._reached)
+        rest = [one for one in left if self._moves(one, given)]
         for one in sorted(rest, key=lambda one: one.left):
             needed = given + one.left + 1
             if batches is None or needed > batches:
                 continue
             if self._is_quick(one.left, given, took):
                 return True
-            if one.line not in self._told:
-                self._told.add(one.line)
-                place = Frame(file=at.file, line=one.line, function=at.function, text="")
+            if (one.file, one.line) not in self._told:
+                self._told.add((one.file, one.line))
+                place = watch.own.frame(one.file, one.line, at.function)
                 watch.met(Met(what="seldom", at=place, name=str(needed)))
         return False
+
+    def _comes_now(self, one: _Due, given: int) -> bool:
+        """Whether it comes in the batch that is asked for; note what has come."""
+        key = one.file, one.line
+        if key in self._reached:
+            comes, self._reached[key] = not self._reached[key], True
+            return comes
+        if one.is_now and not one.comes_within(given):
+            self._reached[key] = False
+            return True
+        if one.comes_within(given) or one.was(given, at_zero=self._was_at_zero):
+            self._reached[key] = True
+        return False
+
+    def _moves(self, one: _Due, given: int) -> bool:
+        """Whether a count goes on with the batches."""
+        steps, since = self._moved.get((one.file, one.line), (None, given))
+        if steps != one.steps or given < since:
+            self._moved[one.file, one.line] = one.steps, given
+            return True
+        return given - since <= _MOST_UNCOUNTED
+
+    def _tell(self) -> None:
+        """Tell behind which tests may stand what was not seen."""
+        for one in not_come_to(self._watch) if not self._watch.has_raised else ():
+            if (one.file, one.line) not in self._told:
+                self._told.add((one.file, one.line))
+                place = self._watch.own.frame(one.file, one.line, "")
+                self._watch.met(Met(what="seldom", at=place))
 
     def _is_quick(self, steps: int, given: int, took: float) -> bool:
         return took < _SECONDS and took / max(1, given) * steps < _SECONDS
 
 
-def _dues(frame: FrameType) -> Iterator[_Due]:
-    """Give what a loop does seldom whose head is at work, as far as its count is known."""
-    heads = [
-        one
-        for one in at_work(frame, ast.For)
-        if isinstance(one, ast.For) and one.lineno <= frame.f_lineno <= (one.iter.end_lineno or 0)
-    ]
-    for node in (each for loop in heads[-1:] for part in loop.body for each in ast.walk(part)):
-        if isinstance(node, ast.If) and _is_worth(node):
-            yield from _of_test(node, frame)
+def _dues(watch: Watch) -> Iterator[_Due]:
+    """Give what a loop does seldom that takes the batches, as far as its count is known.
+
+    It draws them itself, or from a generator or an object that draws them for it.
+    """
+    for frame in watch.frames():
+        loops = [*at_work(frame, ast.For, ast.While)]
+        for node in (each for loop in loops[-1:] for each in _behind_head(loop)):
+            if isinstance(node, ast.If) and is_worth(node):
+                yield from _of_test(node, frame)
+        if loops and not frame.f_code.co_flags & inspect.CO_GENERATOR:
+            return
 
 
-def _is_worth(node: ast.If) -> bool:
-    calls = (each for part in node.body for each in ast.walk(part) if isinstance(each, ast.Call))
-    return any(_WORTH.search(ast.unparse(one.func)) for one in calls)
+def _behind_head(loop: ast.AST) -> Iterator[ast.AST]:
+    for part in getattr(loop, "body", ()):
+        yield from ast.walk(part)
 
 
 def _of_test(node: ast.If, frame: FrameType) -> Iterator[_Due]:
-    is_of_all = isinstance(node.test, ast.BoolOp) and isinstance(node.test.op, ast.And)
-    tests = node.test.values if isinstance(node.test, ast.BoolOp) and is_of_all else [node.test]
+    tests = operands(node.test)
     for one in tests:
         match one:
             case ast.Compare(
@@ -155,7 +192,8 @@ def _of_test(node: ast.If, frame: FrameType) -> Iterator[_Due]:
                 continue
         known = [each for each in numbers if each is not None]
         if len(known) == len(numbers) and known[1] > 0:
-            yield _Due(node.lineno, known[0], known[1], known[2] % known[1], len(tests) > 1)
+            file = frame.f_code.co_filename
+            yield _Due(file, node.lineno, known[0], known[1], known[2] % known[1], len(tests) > 1)
 
 
 def _number(node: ast.expr, frame: FrameType) -> int | None:
