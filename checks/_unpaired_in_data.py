@@ -113,12 +113,22 @@ def _of_dots(found: Callable[..., Finding], facts: DatasetCaptions) -> Finding:
 def _harm(one: Uncaptioned) -> str:
     if one.decided_by:
         return f"nobody knows before it runs what {one.decided_by} does with those without"
-    return "to_tuple raises on those without, or a handler drops them without a word"
+    if one.asked is not None:
+        line = f" ({one.asked.at.file}:{one.asked.at.line})" if one.asked.at.line else ""
+        return f"{one.asked.stage}{line}, as the source is written, {_does(one.asked)}"
+    if one.given_whole_by:
+        return f"{one.given_whole_by} asks for no field, and what takes those without may raise"
+    return (
+        "what asks for it raises on those without, or a handler drops them (a guess: nobody says "
+        "what reads them)"
+    )
 
 
 def _severity_of(one: Uncaptioned) -> Severity:
     """Leave it open whether a shard without any caption is meant so: class images, say."""
-    is_open = one.samples == one.images or one.decided_by
+    is_dropped = one.asked is not None and one.asked.how == "goes-on"
+    few = 2 * one.samples < one.images
+    is_open = one.samples == one.images or one.decided_by or (is_dropped and few)
     return Severity.WARNING if is_open else Severity.ERROR
 
 

@@ -34,7 +34,13 @@ from collections.abc import Iterator, Sequence
 from preflight.check import check
 from preflight.facts import CacheFacts
 from preflight.finding import Finding, Location, Severity
-from preflight.formats.torch.pickle_globals import FRAMED, TARRED, is_dangerous, is_of_arrays
+from preflight.formats.torch.pickle_globals import (
+    DEVICE,
+    FRAMED,
+    TARRED,
+    is_dangerous,
+    is_of_arrays,
+)
 from preflight.job import Job
 from preflight.values.names import first_of
 
@@ -82,8 +88,8 @@ def cache_unsafe(facts: CacheFacts, _: Job) -> Iterator[Finding]:
         strange = [name for name in facts.globals if not is_of_arrays(name)]
         if strange:
             yield _objects(facts, strange)
-    elif facts.globals and facts.format != "pickle" and not _is_state(facts):
-        yield _refused(facts)  # what is a bare pickle is left out: pickle.load refuses nothing
+    elif facts.format != "pickle" and not _is_state(facts):
+        yield from _refused(facts)  # a bare pickle is left out: pickle.load refuses nothing
 
 
 def _is_numpys(facts: CacheFacts) -> bool:
@@ -120,20 +126,39 @@ def _objects(facts: CacheFacts, names: Sequence[str]) -> Finding:
     )
 
 
-def _refused(facts: CacheFacts) -> Finding:
-    names = tuple(name for name in facts.globals if name not in (FRAMED, TARRED))
+def _refused(facts: CacheFacts) -> Iterator[Finding]:
+    devices = tuple(name for name in facts.globals if name.startswith(DEVICE))
+    if devices:
+        yield _elsewhere(facts, devices)
+    names = tuple(name for name in facts.globals if name not in (FRAMED, TARRED, *devices))
+    if len(devices) == len(facts.globals):
+        return
     said = [f"is written in {one}" for one in (FRAMED, TARRED) if one in facts.globals]
     said += [f"names {first_of(names, len(names))}"] if names else []
     fixes = [_fix(names)] if names else []
     fixes += ["Leave out pickle_protocol= where it is saved."] if FRAMED in facts.globals else []
     if TARRED in facts.globals:
         fixes = ["Load it with weights_only=False, where you trust it, and save it anew."]
-    return cache_unsafe.found(
+    yield cache_unsafe.found(
         f"{' and '.join(said)}, which torch.load refuses with weights_only",
         severity=Severity.WARNING,
         at=Location(file=facts.file),
         why=_REFUSED,
         fix=" ".join(fixes),
+        evidence=_evidence(facts),
+    )
+
+
+def _elsewhere(facts: CacheFacts, devices: Sequence[str]) -> Finding:
+    named = first_of([one.removeprefix(DEVICE) for one in devices], len(devices))
+    return cache_unsafe.found(
+        f"holds tensors of the device {named}, which torch does not know by itself",
+        severity=Severity.WARNING,
+        at=Location(file=facts.file),
+        why="torch.load stops at it: don't know how to restore data location. The package that "
+        "adds such a device has to be imported before.",
+        fix='Load it with map_location="cpu", or save what .cpu() gives.',
+        about="device",
         evidence=_evidence(facts),
     )
 

@@ -47,8 +47,9 @@ def start() -> None:
     import contextlib
 
     try:
-        if sys.argv[1:2] == ["run"]:
+        if sys.argv[1:2] in (["run"], ["demo"]):
             _end_in_order()
+        if sys.argv[1:2] == ["run"]:
             from preflight.processes.orphans import say_ours
             from preflight.processes.spawn import make_ready
 

@@ -50,6 +50,7 @@ FLOORS = {
     "trainers": 20,
     "host": 20,
     "pairing": 20,
+    "pipelines.names": 20,
     "pipelines": 21,
     "images": 21,
     "users_code.fresh": 21,

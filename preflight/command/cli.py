@@ -102,8 +102,10 @@ def demo(*, healthy: bool, **given: Any) -> int:
     from preflight.session import run as session
 
     shown = output.Shown.of(given)
-    folder = broken.begin(healthy=healthy, typed_in=os.getcwd())
-    with output.watching() as watch:
+    with (
+        broken.begin(healthy=healthy, typed_in=os.getcwd()) as folder,
+        output.watching() as watch,
+    ):
         settings = os.path.join(folder, "preflight.toml")
         report = session.run(folder=folder, config=settings, watch=watch, command="preflight demo")
     folder = broken.leave(folder)

@@ -54,7 +54,11 @@ class Collected:
             is_open = captions.rule == "auto" and not decided
             if is_open and pairing is not None and pairing.images and has_no_texts(found.arrived):
                 self.undecided[path] = Undecided(
-                    found.file, found.arrived, captions, found.decided_by
+                    found.file,
+                    found.arrived,
+                    captions,
+                    found.decided_by,
+                    found.given_whole_by,
                 )
             self.read[path] = found.file, found.samples
             self.damaged += bool(found.damage)

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from preflight.findings.finding import Location
 from preflight.objects.facts import Definition
+from preflight.pipelines.arrived import Lacking
 from preflight.shards.facts import SampleFields, Shared
 
 
@@ -28,6 +29,12 @@ class Uncaptioned(NamedTuple):
 
     decided_by: str = ""
     """As of `ShardFacts`."""
+
+    given_whole_by: str = ""
+    """As of `ShardFacts`."""
+
+    asked: Lacking | None = None
+    """What a pipeline that the sources write out does with them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -30,6 +30,7 @@ from preflight.pipelines.fates import taken
 from preflight.shards.facts import ShardFacts
 from preflight.sources.facts import SourceFacts
 from preflight.targets.targets import Dataset, Folder, Loader, Shard, Source
+from preflight.values.addresses import is_found, plain_path
 from preflight.values.names import name_of
 
 # Stages of a loader of which each worker raises that has no shard.
@@ -135,7 +136,10 @@ class Datasets(Gather):
                 facts = replace(facts, **self._drawn(one.dataset, facts, alone=alone))
                 facts = replace(facts, split_said=self._is_split(one.dataset))
             yield Looked(facts=facts, target=one.dataset)
-            lack, captioned = without_caption(facts.fields, one.undecided.values())
+            undecided = [
+                each._replace(reads=self._written_for(path)) for path, each in one.undecided.items()
+            ]
+            lack, captioned = without_caption(facts.fields, undecided)
             few, images = (0, 0) if lack else few_texts(facts.fields, one.undecided.values())
             dotted, samples = ((), 0) if self._asks(one.dataset) else dotted_fields(facts.fields)
             if lack or few or dotted:
@@ -150,6 +154,17 @@ class Datasets(Gather):
                     samples=samples,
                 )
                 yield Looked(facts=whole, target=one.dataset)
+
+    def _written_for(self, path: str) -> Reads | None:
+        """Give the pipeline of the sources that names a shard, where no loader was made."""
+        if self._loaders or self._sent:
+            return None
+        for reads in (reads for source in self._sources for reads in source.pipelines):
+            names = [self.run.full(one) for one in map(plain_path, reads.shards) if one]
+            full = self.run.full(path)
+            if full in names or (reads.by_pattern and any(is_found(full, by=n) for n in names)):
+                return reads
+        return None
 
     def _asks(self, dataset: Dataset) -> bool:
         """Whether a loader reads its shards, or a source says which fields are taken of any."""

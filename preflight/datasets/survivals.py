@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from fnmatch import fnmatch
 
 from preflight.batches.facts import CountedInScript, Drawn
 from preflight.batches.pass_facts import Further
@@ -24,7 +23,8 @@ from preflight.pipelines.survival import Came, ReadBy, survival
 from preflight.shards.facts import Field, ShardFacts
 from preflight.sources.facts import SourceFacts
 from preflight.targets.targets import Built, Loader, Shard, Source
-from preflight.values.addresses import plain_path
+from preflight.values.addresses import is_found, plain_path
+from preflight.values.code_name import command_for
 
 
 class Survivals(Gather):
@@ -59,7 +59,9 @@ class Survivals(Gather):
         """Give, of each loader, how many samples come through it."""
         named = {self.run.full(one.path) for one in self.run.targets if isinstance(one, Shard)}
         launch = ReadBy(self.run.job.launch.ranks, self.run.job.launch.num_workers)
-        for target, reads in self._reads or self._guessed(list(named)):
+        each = self._reads or list(self._guessed(list(named)))
+        yield from () if self._reads else self._not_understood(reads for _, reads in each)
+        for target, reads in each:
             found = survival(reads, self._came, launch)
             more = [one for one in dict.fromkeys(reads.shards) if one not in named]
             seen = [self._came[one] for one in more if one in self._came]
@@ -99,21 +101,47 @@ class Survivals(Gather):
             noun = f".{name} field"
             yield Left(reason=reason, kinds=(Survival,), count=count, noun=noun)
 
+    @property
+    def _is_live(self) -> bool:
+        return any(type(one) in (Loader, Built) for one in self.run.targets)
+
+    def _not_understood(self, judged: Iterable[Reads]) -> Iterator[Left]:
+        """Count pipelines that are written in sources, and may drop what was looked at."""
+        known = {one.name for one in judged if not self._came.keys().isdisjoint(one.shards)}
+        for _, reads in self._guesses if self._came and not self._is_live else ():
+            paths = [self.run.full(one) for one in map(plain_path, reads.shards) if one]
+            others = reads.sure and not reads.by_pattern and self._came.keys().isdisjoint(paths)
+            if reads.name in known or (reads.shards and others):
+                continue
+            known.add(reads.name)
+            reason = f"which shards {reads.name} reads is known in the run only"
+            if reads.shards:
+                reason = f"{reads.name} reads other shards than those that were looked at"
+                reason += f", as {reads.assumed} has it" if reads.assumed else ""
+            command = command_for(reads.script or reads.defined.file or "")
+            yield Left(
+                reason=f"{reason}; {command} meets it",
+                kinds=(Survival,),
+                noun="pipeline",
+            )
+
     def _guessed(self, named: list[str]) -> Iterator[tuple[Target, Reads]]:
         """Give what a source says of pipelines, where no loader was made.
 
-        Shards that are no literal are taken for all that were named, where there is one pipeline.
+        Shards that are no literal are taken for all that were named, where there is one pipeline of
+        a script that was named, too.
         """
-        if any(type(one) in (Loader, Built) for one in self.run.targets):
+        if self._is_live:
             return
         for target, reads in self._guesses:
             paths = (plain_path(one) for one in reads.shards)
             local = tuple(self.run.full(one) for one in paths if one)
             if reads.by_pattern:
-                local = tuple(one for one in sorted(named) for p in local if _is_found(one, by=p))
+                local = tuple(one for one in sorted(named) for p in local if is_found(one, by=p))
                 if not local:
                     continue
-            if local or len(self._guesses) == 1:
+            is_named = isinstance(target, Source) and os.path.isfile(self.run.full(target.path))
+            if local or (is_named and len(self._guesses) == 1):
                 whole = replace(reads, shards=local or tuple(named))
                 if (local and reads.sure) or self._is_meant(whole):
                     yield target, whole
@@ -124,15 +152,6 @@ class Survivals(Gather):
         seen = [self._came[one] for one in reads.shards if one in self._came]
         there = {name for one in seen for arrived in one.arrived for name in arrived.fields}
         return not asked or not there or not asked.isdisjoint(there)
-
-
-def _is_found(path: str, *, by: str) -> bool:
-    """Whether `glob` finds a path by a pattern: folder by folder, and none that is hidden."""
-    names, patterns = path.split(os.sep), by.split(os.sep)
-    return len(names) == len(patterns) and all(
-        fnmatch(name, one) and (one.startswith(".") or not name.startswith("."))
-        for name, one in zip(names, patterns, strict=True)
-    )
 
 
 def came(facts: ShardFacts) -> Came:

@@ -15,7 +15,9 @@ from preflight.pairing.rules import (
     is_image_suffix,
     settle,
 )
-from preflight.pipelines.arrived import Arrived
+from preflight.pipelines.arrived import Arrived, Lacking
+from preflight.pipelines.facts import Reads
+from preflight.pipelines.fates import lacking
 from preflight.shards.facts import SampleFields
 from preflight.targets.targets import CaptionRule
 
@@ -28,6 +30,12 @@ class Undecided(NamedTuple):
     captions: CaptionRule
     decided_by: str = ""
     """As of `ShardFacts`."""
+
+    given_whole_by: str = ""
+    """As of `ShardFacts`."""
+
+    reads: Reads | None = None
+    """The pipeline that the sources write out for it, where no loader was made."""
 
 
 def has_no_texts(arrived: Iterable[Arrived]) -> bool:
@@ -66,9 +74,17 @@ def without_caption(
                     keys=tuple(key for one in lack for key in one.keys)[:3],
                     caption=rule.captions[0],
                     decided_by=shard.decided_by,
+                    given_whole_by=shard.given_whole_by,
+                    asked=_asked(lack, shard.reads, rule),
                 )
             )
     return tuple(found), captioned
+
+
+def _asked(lack: Iterable[Arrived], reads: Reads | None, rule: Rule) -> Lacking | None:
+    """Give what a pipeline does with samples that lack a caption for which it asks."""
+    each = () if reads is None else lacking(lack, reads)
+    return next((one for one in each if not {*one.field}.isdisjoint(rule.captions)), None)
 
 
 def few_texts(whole: SampleFields, shards: Iterable[Undecided]) -> tuple[int, int]:

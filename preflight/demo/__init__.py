@@ -6,6 +6,7 @@ cache are made on the spot, and hold the damage that killed writers and careless
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import io
 import os
@@ -16,6 +17,8 @@ import tempfile
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
+
+from preflight.storage.system_files import Files
 
 _SAMPLES = 8
 _SIDE = 128
@@ -28,8 +31,14 @@ _LOST = slice(4096, 8192)
 
 _TYPED_IN = "typed-in"
 
+# In the temporary folder, one of a demo that is not over, and the file in it that says so.
+_NEW, _UNFINISHED = "preflight-demo-new-", "unfinished"
+
+_FILES = Files()
+
 # Temporary folders are shared by all users on most systems.
-_OWN = f"-{os.getuid()}" if hasattr(os, "getuid") else ""
+_USER = os.getuid() if hasattr(os, "getuid") else None
+_OWN = f"-{_USER}" if _USER is not None else ""
 
 
 def place() -> str:
@@ -37,12 +46,47 @@ def place() -> str:
     return os.path.join(tempfile.gettempdir(), f"preflight-demo{_OWN}")
 
 
-def begin(*, healthy: bool, typed_in: str) -> str:
-    """Make the job in a temporary folder of its own, and give that."""
-    folder = tempfile.mkdtemp(prefix="preflight-demo-new-")
-    make(Path(folder), healthy=healthy)
-    Path(folder, _TYPED_IN).write_text(os.path.abspath(typed_in), encoding="utf-8")
-    return folder
+@contextlib.contextmanager
+def begin(*, healthy: bool, typed_in: str) -> Iterator[str]:
+    """Make the job in a temporary folder of its own, and give that.
+
+    Where it is interrupted, nothing of it stays; and what others left that were killed goes.
+    """
+    _remove_killed()
+    folder = tempfile.mkdtemp(prefix=_NEW)
+    try:
+        with _marked(os.path.join(folder, _UNFINISHED)):
+            make(Path(folder), healthy=healthy)
+            Path(folder, _TYPED_IN).write_text(os.path.abspath(typed_in), encoding="utf-8")
+            yield folder
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+
+
+@contextlib.contextmanager
+def _marked(mark: str) -> Iterator[None]:
+    """Have a file lie there that is locked as long as we live, where the system has such locks."""
+    with open(f"{mark}-yet", "wb") as file:
+        with contextlib.suppress(OSError):
+            _FILES.lock("flock", file)
+            os.rename(file.name, mark)  # not before it is locked: others look for it by this name
+        yield
+    for name in (file.name, mark):
+        with contextlib.suppress(OSError):
+            os.unlink(name)
+
+
+def _remove_killed() -> None:
+    """Remove the folders of this user's demos that were killed: their mark is locked no longer."""
+    with contextlib.suppress(OSError), os.scandir(tempfile.gettempdir()) as entries:
+        for entry in entries:
+            if not entry.name.startswith(_NEW) or not entry.is_dir(follow_symlinks=False):
+                continue
+            with contextlib.suppress(OSError), open(f"{entry.path}/{_UNFINISHED}", "r+b") as file:
+                is_own = _USER is None or os.stat(entry.path).st_uid == _USER
+                if is_own and _FILES.lock("flock", file):
+                    shutil.rmtree(entry.path, ignore_errors=True)
 
 
 def leave(folder: str) -> str:

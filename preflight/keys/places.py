@@ -22,12 +22,13 @@ class Places:
         folders: Collection[str],
         root: str,
         *,
+        cache: str,
         was_said: bool,
     ) -> None:
         """Take the folders in which samples lie, below those of their data sets.
 
         Where nobody has said the rule of the keys, a folder of the cache that is called as the data
-        set may be meant for it.
+        set may be meant for it, unless the cache itself is called so already.
         """
         self._entries = entries
         self._folders = frozenset(folders) - {""}
@@ -35,7 +36,9 @@ class Places:
         self._paths: Mapping[int, Sequence[Sequence[str]]] = {
             id(one): _paths(one, root) for one in of
         }
-        self._may_be_label = len(of) > 1 or not was_said
+        called = os.path.basename(os.path.abspath(os.path.join(root, cache)))
+        is_meant = was_said or any(called in one for one in self._labels.values())
+        self._may_be_label = len(of) > 1 or not is_meant
         self._of_entry: array[int] | None = None
         self._names: list[str] = []
         self.is_others = lru_cache(1 << 14)(self._is_others)

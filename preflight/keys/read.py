@@ -129,7 +129,7 @@ class _Look:
             self._accented = self._accented or not one.name.isascii()
             folders.add(one.folder)
         was_said = owed.key not in _NOT_SAID
-        places = Places(entries, owed.of, folders, root, was_said=was_said)
+        places = Places(entries, owed.of, folders, root, cache=owed.path, was_said=was_said)
         self._finder = Finder(entries, root, places)
 
     def by(self, rules: Iterable[KeyRule]) -> Compared:

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from preflight.objects.attributes import own_attributes
+from preflight.objects.rows_of_names import MOST, NAMED, cells
 from preflight.pipelines.facts import ClassNumber
-from preflight.pipelines.file_lists import MOST, NAMED, cells
 
 _DEEPEST = 6
 

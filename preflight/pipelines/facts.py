@@ -82,6 +82,10 @@ class Reads:
     by_pattern: bool = False
     """Whether shards are patterns (`d/*.tar`), of which `glob` makes names in the run."""
 
+    assumed: str = ""
+    """Which default their addresses come from, that a command line or another file may change:
+    `the default of --shards`; empty: from none."""
+
     stages: tuple[Stage, ...] = ()
     """Empty where it is no pipeline of webdataset."""
 
@@ -128,6 +132,9 @@ class Reads:
 
     sure: bool = False
     """Whether that stands where every run of the script comes to, by no test and no flag."""
+
+    script: str = ""
+    """The script that leads to the source; empty: nobody knows."""
 
 
 class ReadsClasses(NamedTuple):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -14,24 +15,22 @@ from typing import Any
 
 from preflight.formats.suffixes.images import is_image
 from preflight.objects.attributes import classes, own_attributes
-
-MOST = 100_000
-"""Files that are told; of longer lists some from all over."""
+from preflight.objects.rows_of_names import MOST, lists_in, named_in, path_in
 
 # Data sets that stand in one another, and parts of one: more is nobody's.
 _DEEPEST = 6
 _PARTS = 1_000
+
+# What has a length and items, and is no data set: numbers, tables, modules, pictures.
+_OF_OTHERS = frozenset(
+    {*sys.stdlib_module_names, "torch", "numpy", "pandas", "pyarrow", "PIL", "transformers"}
+)
 
 # Stages of a stream of `datasets`, where `shuffle` alone makes three.
 _STAGES = 50
 
 _PROBES = 32
 """Names of a list that are looked for, to learn what they are relative to."""
-
-_LONGEST = 4_096
-_CELLS = 16
-NAMED = re.compile(r"[^\r\n]*\.[A-Za-z0-9]{1,8}").fullmatch
-"""Whether a text may be the name of a file."""
 
 _PLACES = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://").match
 
@@ -117,11 +116,12 @@ def _walk(
         return
     folders = ["", *_folders(parts.values())]
     for name, value in list(parts.items()):
-        for one in value[:_PARTS] if type(value) in (list, tuple) else (value,):
+        several = list(islice(value.values(), _PARTS)) if type(value) is dict else value
+        for one in several[:_PARTS] if type(several) in (list, tuple) else (several,):
             if _is_dataset(one):
                 _walk(one, found, None, seen, depth + 1)
         if _ASIDE(name) is None:
-            for names, count in _lists_in(value, picked):
+            for names, count in lists_in(value, picked):
                 found.take(names, count, folders)
 
 
@@ -130,7 +130,17 @@ def _is_dataset(thing: object) -> bool:
         return True
     home = type(thing).__module__  # what a data set of timm reads by is none of torch itself
     is_other = home.startswith("datasets.") and "_info" in own_attributes(thing)
-    return is_other or home.startswith("timm.data.readers.")
+    return is_other or home.startswith("timm.data.readers.") or _is_like_one(thing)
+
+
+def _is_like_one(thing: object) -> bool:
+    """Whether it is an object of the job's own that has a length and items, as data sets have."""
+    if type(thing).__module__.partition(".")[0] in _OF_OTHERS:
+        return False
+    kinds = type.mro(type(thing))
+    return all(any(name in vars(one) for one in kinds) for name in ("__len__", "__getitem__")) and (
+        not issubclass(type(thing), (str, bytes, tuple, list, dict, set, frozenset))
+    )
 
 
 def _numbers(indices: Any) -> Sequence[int] | None:
@@ -151,77 +161,9 @@ def _within(inner: Sequence[int] | None, outer: Sequence[int] | None) -> Sequenc
 def _folders(values: Iterable[object]) -> Iterator[str]:
     """Give the folders that a data set knows by their paths."""
     for value in values:
-        path = _path_in(value)
-        if path is not None and len(path) < _LONGEST and os.path.isdir(path):
+        path = path_in(value)
+        if path is not None and os.path.isdir(path):
             yield path
-
-
-# --- lists of rows --------------------------------------------------------------------------------
-
-
-def _lists_in(value: Any, picked: Sequence[int] | None) -> Iterator[tuple[list[str], int]]:
-    """Give each column of a list that holds names of files, and how many rows there are."""
-    kind = type(value)
-    home = kind.__module__.partition(".")[0]
-    if kind in (list, tuple):
-        yield from _named_in(value, picked)
-    elif kind is dict:
-        if value and all(type(one) in (list, tuple) for one in islice(value.values(), _CELLS)):
-            for one in islice(value.values(), _CELLS):
-                yield from _named_in(one, picked)
-        rows = list(islice(value.items(), MOST))
-        yield from ((names, len(value)) for names, _ in _named_in(rows, None))
-    elif home == "numpy" and kind.__name__ == "ndarray" and value.ndim and value.dtype.kind in "UO":
-        for names, _ in _named_in(value[_drawn(len(value), picked)].tolist(), None):
-            yield names, len(value if picked is None else picked)
-    elif home == "pandas" and kind.__name__ in ("Series", "DataFrame"):
-        for one in [value] if kind.__name__ == "Series" else [value[name] for name in value]:
-            rows = one.iloc[_drawn(len(value), picked)].tolist()
-            yield from ((names, len(value)) for names, _ in _named_in(rows, None))
-
-
-def _drawn(rows: int, picked: Sequence[int] | None) -> list[int]:
-    """Give places from all over a list, no more of them than are told."""
-    if picked is not None and picked and max(picked) < rows:
-        return list(picked[:: len(picked) // MOST + 1])
-    return list(range(0, rows, rows // MOST + 1))
-
-
-def _named_in(rows: Sequence[Any], picked: Sequence[int] | None) -> Iterator[tuple[list[str], int]]:
-    if not any(cells(one) for one in rows[: _CELLS * 2]):
-        return  # numbers, tensors: nothing that could be a name
-    places = _drawn(len(rows), picked)
-    columns: dict[object, list[str]] = {}
-    for place in places:
-        for key, name in cells(rows[place]):
-            columns.setdefault(key, []).append(name)
-    total = len(picked) if picked is not None and len(places) < len(rows) else len(rows)
-    for names in columns.values():
-        if all(map(NAMED, names)):
-            yield names, round(total * len(names) / len(places))
-
-
-def cells(row: object) -> list[tuple[object, str]]:
-    """Give what may be names of files in a row, each with the name of its column."""
-    path = _path_in(row)
-    if path is not None:
-        return [("", path)]
-    cells: Mapping[Any, object] = {}
-    if issubclass(type(row), tuple) or type(row) is list:
-        cells = dict(enumerate(row[:_CELLS]))  # type: ignore[index]
-    elif type(row) is dict:
-        cells = dict(islice(row.items(), _CELLS))
-    else:
-        cells = own_attributes(row)
-    named = ((key, _path_in(value)) for key, value in islice(cells.items(), _CELLS))
-    return [(key, one) for key, one in named if one is not None]
-
-
-def _path_in(value: object) -> str | None:
-    """Give a text, or a path of the standard library, as a text."""
-    if type(value).__module__ in ("pathlib", "pathlib._local"):  # no user's own kind of path
-        value = os.fspath(value)  # type: ignore[call-overload]
-    return value if type(value) is str and 0 < len(value) < _LONGEST else None
 
 
 # --- the package `datasets` -----------------------------------------------------------------------
@@ -241,9 +183,13 @@ def _tables(dataset: object, found: Listing) -> None:
     if offsets is not None and len(offsets):
         found.rows += int(offsets[-1])
     found.take_paths(list(_streamed(parts.get("_ex_iterable"), 0)))
-    table = own_attributes(data).get("table")
-    if indices is None and type(table).__module__.startswith("pyarrow"):
-        _columns(table, features or {}, found)
+    table: Any = own_attributes(data).get("table")
+    if type(table).__module__.startswith("pyarrow"):
+        picked: Any = own_attributes(indices).get("table")
+        if type(picked).__module__.startswith("pyarrow"):  # of `select`, `shuffle`, a split
+            table = table.take(picked.column(0).slice(0, MOST))
+        if indices is None or picked is not None:
+            _columns(table, features or {}, found)
 
 
 def _columns(table: Any, features: Mapping[str, object], found: Listing) -> None:
@@ -256,7 +202,7 @@ def _columns(table: Any, features: Mapping[str, object], found: Listing) -> None
             if near:
                 found.take(near, len(near), [""])
         elif getattr(one, "dtype", "") in ("string", "large_string"):
-            for names, count in _named_in(table.column(name).slice(0, MOST).to_pylist(), None):
+            for names, count in named_in(table.column(name).slice(0, MOST).to_pylist(), None):
                 found.take(names, count, [""])
 
 

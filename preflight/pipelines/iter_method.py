@@ -15,7 +15,7 @@ from typing import Any
 from preflight.objects.attributes import classes, own_attributes
 from preflight.objects.source_trees import function_tree, names_used
 from preflight.pipelines.facts import Reads, Stage
-from preflight.pipelines.standing import ROOTS
+from preflight.pipelines.names.meanings import ROOTS
 from preflight.pipelines.written import written_pipelines
 from preflight.syntax.running import last_name
 from preflight.values.names import name_of

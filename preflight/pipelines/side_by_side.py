@@ -15,9 +15,9 @@ from types import FunctionType
 from typing import Any
 
 from preflight.objects.attributes import classes, own_attributes
+from preflight.objects.rows_of_names import MOST, NAMED, cells
 from preflight.objects.source_trees import function_tree
 from preflight.pipelines.facts import Shifted
-from preflight.pipelines.file_lists import MOST, NAMED, cells
 
 # Of fewer files, what agrees may do so by chance.
 _FEWEST = 6

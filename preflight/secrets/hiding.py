@@ -8,7 +8,6 @@ settings under such a name: then it is taken out wherever it turns up.
 from __future__ import annotations
 
 import dataclasses
-import json
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -23,7 +22,7 @@ from preflight.secrets.in_texts import (
 )
 from preflight.secrets.naming import Says, is_about, is_no_word, looks_random, may_be_secret, says
 from preflight.secrets.shapes import ENCLOSED, NAMED, NAMES, OPTION, PATTERNS, QUERY, VALUE
-from preflight.values.names import shown
+from preflight.secrets.written_forms import written_forms
 
 REDACTED = "<redacted>"
 
@@ -35,9 +34,8 @@ _OF_A_PAGE = re.compile(r"[0-9]+|[a-z_-]{1,12}")
 # Names of people and machines, which may be passwords too, and tell nothing as such.
 _NAMES = ("USER", "LOGNAME", "USERNAME", "HOSTNAME", "COMPUTERNAME")
 
-# Characters of a value that stand for it at the end of a text that was cut, and up to how many a
-# value is looked for between other letters as well.
-_BEGINNING, _LONG = 6, 12
+# Characters of a value that stand for it at the end of a text that was cut.
+_BEGINNING = 6
 
 # Where a text was cut: it says so, or simply ends.
 _CUT = re.compile(r"\.\.\.|…|\Z")
@@ -54,15 +52,22 @@ class Secrets:
     """Stands where one was."""
 
     _forms: tuple[str, ...] = field(init=False)
-    """The values as pages write them: quoted, escaped, or as they are; the longest first."""
+    """The values as pages write them: quoted, escaped, encoded, or as they are."""
+
+    _low: tuple[str, ...] = field(init=False)
+    """Those that are looked for in any case, in small letters."""
 
     _written: re.Pattern[str] = field(init=False)
 
     def __post_init__(self) -> None:
         """Make one pattern of all values."""
-        forms = {one for value in self.values for one in _forms(value)}
-        object.__setattr__(self, "_forms", tuple(sorted(forms, key=lambda one: (-len(one), one))))
-        object.__setattr__(self, "_written", re.compile("|".join(map(_pattern, self._forms))))
+        found = {one for value in self.values for one in written_forms(value)}
+        forms = sorted(found, key=lambda one: (-len(one.text), one))
+        exact = tuple(one.text for one in forms if not one.any_case)
+        object.__setattr__(self, "_forms", exact)
+        low = tuple(one.text.lower() for one in forms if one.any_case)
+        object.__setattr__(self, "_low", low)
+        object.__setattr__(self, "_written", re.compile("|".join(one.pattern for one in forms)))
 
     @classmethod
     def known(
@@ -95,7 +100,8 @@ class Secrets:
         )
 
     def _stands_in(self, text: str) -> bool:
-        return any(form in text for form in self._forms)
+        low = text.lower() if self._low else ""
+        return any(form in text for form in self._forms) or any(form in low for form in self._low)
 
     def plain(self, value: T) -> T:
         """Take them out of all texts of a frozen value, or of a plain one.
@@ -254,18 +260,3 @@ def _parts(text: str) -> Iterator[str]:
         yield from filter(looks_random, pieces)
     if text.lstrip()[:1] == "{":
         yield from found_in(text) - {text}
-
-
-def _forms(value: str) -> Iterator[str]:
-    from urllib.parse import quote  # only where there is a secret
-
-    yield from (value, quote(value), quote(value, safe=""), shown(value))
-    yield from (json.dumps(value)[1:-1], repr(value)[1:-1], json.dumps(repr(value)[1:-1])[1:-1])
-
-
-def _pattern(form: str) -> str:
-    """Make a pattern of one form; a short one, and a number, only as a word of its own."""
-    escaped = re.escape(form)
-    if len(form) >= _LONG and not form.isdigit():
-        return escaped
-    return rf"(?<![A-Za-z0-9]){escaped}(?![A-Za-z0-9])"

@@ -149,7 +149,7 @@ class SourceFile(NamedTuple):
     loops: tuple[BatchLoop, ...] = ()
     handed: tuple[Handed, ...] = ()
     opens: bool = False
-    """Whether a pipeline of webdataset is written out in it, with its shards."""
+    """Whether a pipeline of webdataset is written out in it."""
 
     class_folders: tuple[ReadsClasses, ...] = ()
     uses: tuple[UsesFiles, ...] = ()
@@ -267,7 +267,7 @@ class SourceFacts:
 
     pipelines: tuple[Reads, ...] = ()
     """The pipelines of webdataset that are written out in a script or in what it imports; of a
-    folder, in those of its scripts, where any says which shards it opens."""
+    folder, in those of its scripts."""
 
     class_folders: tuple[ReadsClasses, ...] = ()
     """Where folders are read of which each folder is a class, of all files."""

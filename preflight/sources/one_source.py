@@ -124,5 +124,5 @@ def of_parsed(parsed: Parsed, name: str, words: Words) -> SourceFile:
         handed=handed_on(every, name, loops) if words.loops else (),
         class_folders=class_folders_in(parsed, name) if words.classes else (),
         uses=files_used_in(parsed, name) if words.files else (),
-        opens=words.shards and any(one.shards for one in written_in(parsed, name)),
+        opens=words.shards and bool(written_in(parsed, name)),
     )

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from preflight.pipelines.facts import Reads
-from preflight.pipelines.written import written_in
+from preflight.pipelines.written import written_in_all
 from preflight.sources.facts import Mentions, ScriptImports
 from preflight.sources.mentions import (
     ANYTHING,
@@ -213,7 +213,7 @@ def pipelines_of(
             continue  # the look at the file itself has said so
         for one in written_on_the_way(each, script.name, way):
             place = one.defined.file, one.defined.line
-            if place not in found or one.sure:
+            if place not in found or (one.sure and not found[place].sure):
                 found[place] = one
     yield from found.values()
 
@@ -222,14 +222,14 @@ def written_on_the_way(
     each: Sequence[tuple[str, Parsed]], entry: str, way: NeededModules
 ) -> Iterator[Reads]:
     """Give the pipelines of a script and its modules, and say whether every run comes to them."""
-    written = [reads for name, parsed in each for reads in written_in(parsed, name)]
-    if not any(one.shards for one in written):
-        yield from written
+    written = written_in_all(each)
+    if not written:
         return
     run = reached(each, entry, way)
     for one in written:
         at = one.defined
-        yield replace(one, sure=run.is_come_to(at.file or "", at.line or 0))
+        is_sure = not one.assumed and run.is_come_to(at.file or "", at.line or 0)
+        yield replace(one, sure=is_sure, script=entry)
 
 
 def _scripts(texts: Sequence[SearchedText], holders: Iterable[str]) -> list[SearchedText]:

@@ -36,6 +36,20 @@ _STEP = re.compile(
 # What is saved of an optimizer, and of no sample: a file, or a folder of some.
 _OPTIMIZER = re.compile(r"optim\w*(?:\.(?:pt|pth|bin|safetensors|npz))?")
 
+# What is saved of a model or of a run, under names that no sample has; where two folders that are
+# called as steps hold some, they are checkpoints of a loop that somebody has written.
+_COUNTED = re.compile(
+    r"(?:.*[-_.])?(?:global_?)?(?:steps?|iter(?:ation)?|epochs?|ep|checkpoint|ckpt)[-_=]?\d+",
+    re.IGNORECASE,
+)
+_OF_A_RUN = re.compile(
+    r"(?:[a-z]+_)*(?:model|checkpoint|ckpt|net|unet|ema|weights|lora|generator|discriminator)"
+    r"(?:_(?:ema|weights|state|lora))?\.(?:safetensors|bin|pt|pth|ckpt)"
+    r"|(?:lr_)?scheduler\.(?:pt|pth|bin)"
+    r"|(?:train(?:er|ing)?_?)?state(?:_dict)?\.(?:pt|pth|json)|training_args\.bin"
+    r"|(?:random|rng)_states?(?:_\d+)?\.(?:pkl|pt|pth)"
+)
+
 # A file named by nothing but a number or a hash is the entry of a sample; or of a rank, where there
 # are no more of them than that.
 _ENTRY = re.compile(r"(?:\d+|[0-9a-f]{32,128})\.(?:pt|pth|npy|npz|safetensors)")
@@ -130,7 +144,10 @@ def _holds_checkpoints(listed: FolderListing, suffixes: frozenset[str], *, is_ne
 
 def _holds_steps(listed: FolderListing, suffixes: frozenset[str]) -> bool:
     """Whether its folders hold what no cache has: parts of states, or those of an optimizer."""
-    return _holds_parts(listed, suffixes) or any(map(_OPTIMIZER.fullmatch, _in_steps(listed)))
+    if _holds_parts(listed, suffixes) or any(map(_OPTIMIZER.fullmatch, _in_steps(listed, _STEP))):
+        return True
+    found = [name for name in _in_steps(listed, _COUNTED) if _OF_A_RUN.fullmatch(name)]
+    return len(found) > len(set(found))
 
 
 def holds_parts(folder: str) -> bool:
@@ -145,13 +162,13 @@ def holds_parts(folder: str) -> bool:
 def _holds_parts(listed: FolderListing, suffixes: frozenset[str]) -> bool:
     if dcp_names.PART in suffixes:
         return True
-    return any(name.endswith(dcp_names.PART) for name in _in_steps(listed))
+    return any(name.endswith(dcp_names.PART) for name in _in_steps(listed, _STEP))
 
 
-def _in_steps(listed: FolderListing) -> Iterator[str]:
+def _in_steps(listed: FolderListing, called: re.Pattern[str]) -> Iterator[str]:
     """Give what lies in folders that are called as states of a run."""
     for one in listed.folders:
-        if _STEP.fullmatch(one.name):
+        if called.fullmatch(one.name):
             try:
                 yield from os.listdir(one)
             except OSError:

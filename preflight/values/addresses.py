@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
+from fnmatch import fnmatch
 from urllib.parse import unquote
 
 _FILE = re.compile(r"file:", re.IGNORECASE)
@@ -47,3 +48,12 @@ def _catted(command: str) -> str | None:
     if len(words) == 2 and words[0] == "cat" and not set(words[1]) & set("*?$|;&<>"):
         return words[1]
     return None
+
+
+def is_found(path: str, *, by: str) -> bool:
+    """Whether `glob` finds a path by a pattern: folder by folder, and none that is hidden."""
+    names, patterns = path.split(os.sep), by.split(os.sep)
+    return len(names) == len(patterns) and all(
+        fnmatch(name, one) and (one.startswith(".") or not name.startswith("."))
+        for name, one in zip(names, patterns, strict=True)
+    )

@@ -30,6 +30,9 @@ class ImageZip:
     labels: str = ""
     """The member that holds labels: `dataset.json`; empty: none does."""
 
+    unread_labels: int = 0
+    """Bytes of that, where it is larger than what is read of one."""
+
     unlabelled: int = 0
     """Images that it says nothing of, where it says something of others."""
 

@@ -14,6 +14,7 @@ IMAGE_ZIP = Kind(
     target=PictureZip,
     facts={ImageZip: "zip of images"},
     reader="preflight.zips.read:look",
+    gather="preflight.zips.gather:Zips",
     seconds=lambda _plain, _root, _depth: 0.5,
     is_kept=True,
     may_be_left=True,

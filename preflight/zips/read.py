@@ -64,6 +64,7 @@ def _read(archive: zipfile.ZipFile, asked: Asked, bare: ImageZip) -> ImageZip:
         left_behind=len(left),
         left_behind_name=next(iter(left), ""),
         labels=_LABELS if labelled else "",
+        unread_labels=_too_large(archive),
         unlabelled=len(out),
         unlabelled_names=tuple(out[:_FEW]),
         absent=len(absent),
@@ -83,12 +84,18 @@ def _damage_of(archive: zipfile.ZipFile, one: zipfile.ZipInfo, depth: str) -> Im
     return look_into_image(Window.over(content), name, depth).damage
 
 
+def _too_large(archive: zipfile.ZipFile) -> int:
+    """Give the bytes of labels that are too large to be held; 0 of others."""
+    size = archive.getinfo(_LABELS).file_size if _LABELS in archive.namelist() else 0
+    return size if size > _MOST_LABELS else 0
+
+
 def _labelled(archive: zipfile.ZipFile) -> tuple[set[str], ImageDamage | None]:
     """Name what has a label, and say why no label can be read.
 
     No name is given where no label is there, or all are left out (`null`).
     """
-    if _LABELS not in archive.namelist() or archive.getinfo(_LABELS).file_size > _MOST_LABELS:
+    if _LABELS not in archive.namelist() or _too_large(archive):
         return set(), None
     try:
         rows: Any = json.loads(archive.read(_LABELS)).get("labels")

@@ -142,3 +142,22 @@ def test_one_that_lies_around_is_named_by_what_is_to_be_typed(tmp_path: Path) ->
 
 def test_nothing_is_said_of_a_whole_one() -> None:
     assert ask("image-zip", ImageZip(file="a.zip", size=9, images=3, labels="dataset.json")) == []
+
+
+def test_labels_that_are_too_large_to_be_read_are_told(tmp_path: Path) -> None:
+    """They may name any image, and a GO would cover them."""
+    rows = labels(*([one, 1] for one in NAMES[:2]))
+    archive = tmp_path / "pets.zip"
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as made:
+        for name in NAMES:
+            made.writestr(name, WHOLE)
+        with made.open("dataset.json", "w", force_zip64=True) as member:
+            member.write(rows)
+            for _ in range(257):
+                member.write(b" " * (1 << 20))
+    report = run(tmp_path, "pets.zip")
+    (told,) = [one for one in report.reasons if "label file" in one]
+    assert f"dataset.json of pets.zip has {len(rows) + (257 << 20):,} bytes" in told
+    assert not report.complete
+    zipped(tmp_path, dict.fromkeys(NAMES, WHOLE) | {"dataset.json": labels()})
+    assert run(tmp_path, "pets.zip").complete

@@ -201,3 +201,28 @@ def test_a_rule_may_become_one_that_tells_more_apart() -> None:
     facts = look("stem")
 
     assert (facts.matched, facts.instead) == (0, "sha256(relative)")
+
+
+@pytest.mark.parametrize("names", [NESTED, FLAT], ids=["nested", "flat"])
+def test_the_name_of_the_data_set_below_a_cache_that_is_called_so_is_its_path_once_more(
+    names: tuple[str, ...],
+) -> None:
+    """Nobody has said the rule, so it is told as a guess."""
+    images(*names)
+    put(CACHE / "pets", *(f"{Path(one).with_suffix('.pt')}" for one in names))
+
+    facts = look(None)
+
+    assert (facts.was_said, facts.matched) == (False, 0)
+    assert facts.respelled is not None
+    assert (facts.respelled.samples, facts.respelled.below) == (len(names), "pets")
+
+
+@pytest.mark.parametrize("names", [NESTED, FLAT], ids=["nested", "flat"])
+def test_below_a_cache_of_another_name_it_is_meant_for_the_data_set(names: tuple[str, ...]) -> None:
+    images(*names)
+    put(CACHE.parent / "pets", *(f"{Path(one).with_suffix('.pt')}" for one in names))
+
+    facts = look(None, path=CACHE.parent)
+
+    assert (facts.matched, facts.respelled) == (len(names), None)

@@ -11,10 +11,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from PIL import Image
 from torch.utils.data import ChainDataset, ConcatDataset, Dataset, IterableDataset, Subset
 from torch.utils.data import random_split as split
 
-from preflight.pipelines.file_lists import MOST, listing_of
+from preflight.objects.rows_of_names import MOST
+from preflight.pipelines.file_lists import listing_of
 from tests.archives import bounded
 from tests.files import put
 
@@ -33,6 +35,19 @@ class Holds(Dataset[Any]):
 
     def __getattr__(self, name: str) -> Any:
         raise AssertionError(f"its code was asked for {name}")
+
+
+class Like:
+    """Is no data set of torch, and is read as one."""
+
+    def __init__(self, inner: object) -> None:
+        self.inner = inner
+
+    def __len__(self) -> int:
+        return 6
+
+    def __getitem__(self, place: int) -> Any:
+        raise AssertionError("nothing of a data set is read")
 
 
 class Stream(IterableDataset[Any]):
@@ -69,7 +84,7 @@ def names(tmp_path: Path) -> list[str]:
     return found
 
 
-SHAPES: dict[str, Callable[[list[str]], Dataset[Any]]] = {
+SHAPES: dict[str, Callable[[list[str]], object]] = {
     "a list": lambda names: Holds(paths=names),
     "a tuple": lambda names: Holds(paths=tuple(names)),
     "paths": lambda names: Holds(paths=[Path(name) for name in names]),
@@ -90,6 +105,11 @@ SHAPES: dict[str, Callable[[list[str]], Dataset[Any]]] = {
     "several": lambda names: ConcatDataset([Holds(paths=names[:2]), Holds(paths=names[2:])]),
     "a chain": lambda names: ChainDataset([Stream(paths=names[:2]), Stream(paths=names[2:])]),
     "one inside another": lambda names: Holds(base=Holds(dataset=Holds(paths=names))),
+    "by their names": lambda names: Holds(
+        parts={"a": Holds(paths=names[:2]), "b": Subset(Holds(paths=names[2:]), range(4))}
+    ),
+    "in what is like one": lambda names: Holds(reader=Like(Holds(paths=names))),
+    "what is like one": lambda names: Like(Subset(Holds(paths=names), range(6))),
     "halves": lambda names: ConcatDataset(split(Holds(paths=names), [4, 2])),
 }
 
@@ -260,3 +280,24 @@ def test_what_timm_reads_by_is_looked_into(tmp_path: Path) -> None:
 
     assert (found.listed, [*found.files]) == (3, names)
     assert listing_of(Holds(reader=types.SimpleNamespace(samples=reader.samples))).listed == 0
+
+
+def test_of_images_of_datasets_that_are_picked_only_these_are_told(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A shuffled or split `imagefolder` reads the files of its own rows."""
+    datasets = pytest.importorskip("datasets")
+    names = [str(tmp_path / f"{number}.jpg") for number in range(6)]
+    for name in names:
+        Image.new("RGB", (8, 8)).save(name)
+    monkeypatch.setenv("HF_DATASETS_CACHE", str(tmp_path / "cache"))
+    rows = datasets.Dataset.from_dict({"image": names}).cast_column("image", datasets.Image())
+    assert sorted(listing_of(rows).files) == names
+
+    some = rows.shuffle(seed=3).select([0, 1, 2, 4])
+
+    held = some.cast_column("image", datasets.Image(decode=False))
+    assert sorted(listing_of(some).files) == sorted(one["image"]["path"] for one in held)
+    assert sorted(listing_of({"train": some}["train"].select(range(2))).files) == sorted(
+        one["image"]["path"] for one in held.select(range(2))
+    )

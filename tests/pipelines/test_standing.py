@@ -64,6 +64,10 @@ def ended() -> str:
 
 
 GO = "for x in ds: pass"
+ARGS = """parser = argparse.ArgumentParser()
+parser.add_argument("--shards", default="d/0.tar")
+args = parser.parse_args([])
+"""
 TEXT = 'ds = ds.to_tuple("jpg", "txt")'
 RECORD = 'ds = ds.to_tuple("jpg", "json")'
 
@@ -140,6 +144,74 @@ HEALTHY = {
     "numbers that are no numbers of shards": "urls = [f\"{'vd'[n]}/0.tar\" for n in range(1, 2)]\n"
     f"ds = {OPEN}\n{TEXT}\n{GO}",
     "braces": f'urls = list(braceexpand.braceexpand("d/{{0..1}}.tar"))\nds = {OPEN}\n{TEXT}\n{GO}',
+    "an option": f"{ARGS}ds = wds.WebDataset(args.shards, shardshuffle=False)\n{TEXT}\n{GO}",
+    "an option of others": f'{ARGS.replace("d/", "v/")}args.shards = "d/0.tar"\n'
+    f"ds = wds.WebDataset(args.shards, shardshuffle=False)\n{TEXT}\n{GO}",
+    "an option that is set by its name": f"{ARGS.replace('d/', 'v/')}"
+    'setattr(args, "shards", "d/0.tar")\n'
+    f"ds = wds.WebDataset(args.shards, shardshuffle=False)\n{TEXT}\n{GO}",
+    "an option with another default": "parser = argparse.ArgumentParser()\n"
+    'parser.add_argument("--shards", default="v/0.tar")\n'
+    'parser.set_defaults(shards="d/0.tar")\nargs = parser.parse_args([])\n'
+    f"ds = wds.WebDataset(args.shards, shardshuffle=False)\n{TEXT}\n{GO}",
+    "an option that is read": 'parser = argparse.ArgumentParser()\nparser.add_argument("--shards", '
+    'default="v", type=lambda one: "d/0.tar")\n'
+    "args = parser.parse_args([])\n"
+    f"ds = wds.WebDataset(args.shards, shardshuffle=False)\n{TEXT}\n{GO}",
+    "an option that is given": "parser = argparse.ArgumentParser()\n"
+    'parser.add_argument("--shards", default="v/0.tar")\n'
+    'args = parser.parse_args(["--shards", "d/0.tar"])\n'
+    f"ds = wds.WebDataset(args.shards, shardshuffle=False)\n{TEXT}\n{GO}",
+    "options of two parsers": f"{ARGS}other = argparse.ArgumentParser()\n"
+    'other.add_argument("--shards", default="v/0.tar")\n'
+    f"ds = wds.WebDataset(args.shards, shardshuffle=False)\n{TEXT}\n{GO}",
+    "options that are updated": f'{ARGS.replace("d/", "v/")}vars(args).update(shards="d/0.tar")\n'
+    f"ds = wds.WebDataset(args.shards, shardshuffle=False)\n{TEXT}\n{GO}",
+    "a default that is not taken": f'def make(urls="v/0.tar"):\n    return {OPEN}\n'
+    f'ds = make("d/0.tar")\n{TEXT}\n{GO}',
+    "a function that is called twice": f"def make(urls, ending):\n    ds = {OPEN}\n"
+    f'    return ds.to_tuple("jpg", ending)\nfor ds in (make("d/0.tar", "txt"), '
+    f'make("v/0.tar", "json")):\n    {GO}',
+    "a function that is handed on": "import functools\n"
+    f'def make(urls="v/0.tar"):\n    ds = {OPEN}\n'
+    f'    return ds.to_tuple("jpg", "txt")\nds = functools.partial(make, "d/0.tar")()\n{GO}',
+    "a function that changes what it is given": f'def make(urls):\n    urls[0] = "d/0.tar"\n'
+    f'    return {OPEN}\nds = make(["v/0.tar"])\n{TEXT}\n{GO}',
+    "a function that gives it another value": f"def make(urls):\n"
+    f'    urls = urls.replace("v", "d")\n    return {OPEN}\nds = make("v/0.tar")\n{TEXT}\n{GO}',
+    "words of a function": f'def make(urls="v/0.tar"):\n    return {OPEN}\n'
+    f'ds = make(**{{"urls": "d/0.tar"}})\n{TEXT}\n{GO}',
+    "a field that is given": "from dataclasses import dataclass\n@dataclass\nclass Config:\n"
+    '    shards: str = "v/0.tar"\nconfig = Config("d/0.tar")\n'
+    f"ds = wds.WebDataset(config.shards, shardshuffle=False)\n{TEXT}\n{GO}",
+    "a field that is set": "from dataclasses import dataclass\n@dataclass\nclass Config:\n"
+    '    shards: str = "v/0.tar"\nconfig = Config()\nconfig.shards = "d/0.tar"\n'
+    f"ds = wds.WebDataset(config.shards, shardshuffle=False)\n{TEXT}\n{GO}",
+    "an attribute of several": "class Data:\n"
+    "    def __init__(self, urls):\n        self.urls = urls\n"
+    "    def each(self, ending):\n        return wds.WebDataset(self.urls, shardshuffle=False)"
+    '.to_tuple("jpg", ending)\nfor ds in (Data("d/0.tar").each("txt"), Data("v/0.tar")'
+    f'.each("json")):\n    {GO}',
+    "a stage that is appended": f'urls = "d/0.tar"\nds = {OPEN}\n'
+    f'ds.append(wds.map(lambda one: {{**one, "json": 1}}))\n{RECORD}\n{GO}',
+    "a stage that only some runs append": f'urls = "d/0.tar"\nds = {OPEN}\n'
+    f'if not os.environ.get("PLAIN"):\n    ds.append(wds.map(lambda one: {{**one, "json": 1}}))\n'
+    f"{RECORD}\n{GO}",
+    "stages that only some runs append": 'stages = [wds.SimpleShardList("d/0.tar"), '
+    'wds.tarfile_to_samples()]\nif not os.environ.get("PLAIN"):\n'
+    '    stages.append(wds.map(lambda one: {**one, "json": 1}))\n'
+    'stages.extend([wds.to_tuple("jpg", "json")])\nds = wds.DataPipeline(stages)\n' + GO,
+    "one of two ends that is appended": 'stages = [wds.SimpleShardList("d/0.tar"), '
+    'wds.tarfile_to_samples()]\nif os.environ.get("RECORDS"):\n'
+    '    stages += [wds.to_tuple("jpg", "json")]\nelse:\n'
+    '    stages += [wds.to_tuple("jpg", "txt")]\nds = wds.DataPipeline(*stages)\n' + GO,
+    "stages that are appended in a loop": 'stages = [wds.SimpleShardList("d/0.tar"), '
+    'wds.tarfile_to_samples()]\nfor name in ("json",):\n'
+    "    stages.append(wds.map(lambda one: {**one, name: 1}))\n"
+    'stages += [wds.to_tuple("jpg", "json")]\nds = wds.DataPipeline(*stages)\n' + GO,
+    "a list that is made anew": 'stages = [wds.to_tuple("jpg", "json")]\n'
+    'stages = [wds.SimpleShardList("d/0.tar")]\nstages.append(wds.tarfile_to_samples())\n'
+    'stages.append(wds.to_tuple("jpg", "txt"))\nds = wds.DataPipeline(*stages)\n' + GO,
     "dropped by a handler": f'urls = "d/0.tar"\nds = {OPEN}\nds = ds.select(len)\n{TEXT}\n{GO}',
 }
 
@@ -205,6 +277,39 @@ DAMAGED = {
     'wds.to_tuple("jpg", "json")]\nds = wds.DataPipeline(*stages)\n' + GO,
     "composed": f'urls = "d/0.tar"\nds = {OPEN}\nds = ds.compose(wds.to_tuple("jpg", "json"))\n'
     + GO,
+    "an option": f"{ARGS}ds = wds.WebDataset(args.shards, shardshuffle=False)\n{RECORD}\n{GO}",
+    "options of a function": "def options():\n    parser = argparse.ArgumentParser()\n"
+    '    parser.add_argument("-s", "--shards", type=str, default="d/{0..1}.tar")\n'
+    "    known, rest = parser.parse_known_args()\n    return known\n"
+    "def make(args):\n    return wds.WebDataset(args.shards, shardshuffle=False)"
+    f'.to_tuple("jpg", "json")\nargs = options()\nprint(args)\nds = make(args)\n{GO}',
+    "a part of the address by an option": "parser = argparse.ArgumentParser()\n"
+    'parser.add_argument("--root", default="d")\nargs = parser.parse_args([])\n'
+    f'urls = os.path.join(args.root, "0.tar")\nds = {OPEN}\n{RECORD}\n{GO}',
+    "a parameter's default": f'def make(urls="d/{{0..1}}.tar"):\n    ds = {OPEN}\n'
+    f'    return ds.to_tuple("jpg", "json")\nds = make()\n{GO}',
+    "what the only call gives": "def make(pattern, *, ending):\n"
+    f'    urls = sorted(glob.glob(pattern))\n    return {OPEN}.to_tuple("jpg", ending)\n'
+    f'ds = make("d/*.tar", ending="json")\n{GO}',
+    "what the only call of the only call gives": f"def inner(urls):\n    ds = {OPEN}\n"
+    '    return ds.to_tuple("jpg", "json")\ndef outer(folder):\n'
+    f'    return inner(folder + "/0.tar")\nds = outer("d")\n{GO}',
+    "a field of a class": "from dataclasses import dataclass\n@dataclass\nclass Config:\n"
+    '    name: str = ""\n    shards: str = "d/{0..1}.tar"\nconfig = Config("a")\n'
+    f"ds = wds.WebDataset(config.shards, shardshuffle=False)\n{RECORD}\n{GO}",
+    "a field in a field": "from dataclasses import dataclass, field\n@dataclass\nclass Data:\n"
+    '    shards: str = "d/0.tar"\n@dataclass\nclass Config:\n'
+    "    data: Data = field(default_factory=Data)\ndef make(config: Config):\n"
+    "    return wds.WebDataset(config.data.shards, shardshuffle=False)"
+    f'.to_tuple("jpg", "json")\nds = make(Config())\n{GO}',
+    "an attribute": "class Data:\n    def __init__(self, urls):\n        self.urls = urls\n"
+    "    def make(self):\n        return wds.WebDataset(self.urls, shardshuffle=False)"
+    f'.to_tuple("jpg", "json")\nds = Data("d/0.tar").make()\n{GO}',
+    "stages that are appended": 'stages = [wds.SimpleShardList("d/0.tar")]\n'
+    "stages.append(wds.tarfile_to_samples())\nstages.extend([wds.shuffle(3)])\n"
+    'stages += [wds.to_tuple("jpg", "json")]\nds = wds.DataPipeline(*stages)\n' + GO,
+    "a stage that is appended": f'urls = "d/0.tar"\nds = {OPEN}\n'
+    f'ds.append(wds.to_tuple("jpg", "json"))\n{GO}',
     "a list of shards by name": 'shards = wds.SimpleShardList("d/0.tar")\nds = wds.DataPipeline('
     'shards, wds.tarfile_to_samples(), wds.to_tuple("jpg", "json"))\n' + GO,
 }
@@ -267,3 +372,63 @@ def test_a_pattern_is_no_list_of_shards_that_are_missing(
     (reads,) = written_in(parse_text(text), "train.py")
     assert reads.shards == ("d/*.tar",)
     assert reads.by_pattern
+
+
+def test_what_is_only_a_default_is_said_to_be_one(
+    job: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = ARGS.replace("[]", "")
+    body = f"{options}ds = wds.WebDataset(args.shards, shardshuffle=False)\n"
+    (found,) = found_by(job, function(f"{body}{RECORD}"), monkeypatch)
+    assert "the default of --shards" in found.message
+    absent = function(f"{body}{RECORD}".replace("d/0.tar", "none/0.tar"))
+    assert found_by(job, absent, monkeypatch) == []
+    opened = preflight.run("source=train.py", folder=str(job), no_ledger=True, elsewhere=True)
+    assert [one for one in opened.findings if one.severity is Severity.ERROR] == []
+
+
+def test_what_another_file_hands_over_is_known(job: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = f"{HEAD}def make(urls, fields):\n    return {OPEN}.to_tuple(*fields)\n"
+    put(job, "data.py", content=data.encode())
+    body = f'{ARGS}ds = make(args.shards, ("jpg", FIELD))\n{GO}'
+    shared = 'from data import make\nOPEN = "v/0.tar"\nFIELD = "{}"\n'
+    assert found_by(job, function(body, before=shared.format("txt")), monkeypatch) == []
+    (found,) = found_by(job, function(body, before=shared.format("json")), monkeypatch)
+    assert "0 of 4 samples" in found.message
+    assert found.at.file == "data.py"
+    monkeypatch.syspath_prepend(str(job))
+    assert "json" in ended()
+
+
+UNKNOWN = {
+    "of a file": 'urls = open("shards.txt").read().split()',
+    "behind a default": f"{ARGS.replace('d/0', 'none/0').replace('[]', '')}urls = args.shards",
+}
+
+
+@pytest.mark.parametrize("urls", UNKNOWN.values(), ids=UNKNOWN)
+def test_a_pipeline_that_is_not_understood_is_told_with_a_command(
+    job: Path, urls: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may drop anything of what lies around, which a GO would cover."""
+    put(job, "train.py", content=function(f"{urls}\nds = {OPEN}\n{RECORD}\n{GO}").encode())
+    monkeypatch.chdir(job)
+    report = preflight.run(folder=str(job), no_ledger=True, elsewhere=True)
+    assert not any(one.check == "dataset-survival" for one in report.findings)
+    (told,) = [one for one in report.reasons if "pipeline was not looked at" in one]
+    line = next(
+        n for n, one in enumerate(Path("train.py").read_text().splitlines(), 1) if OPEN in one
+    )
+    assert f"train.py:{line} reads" in told
+    assert "preflight run train.py" in told
+    assert not report.complete
+
+
+def test_a_pipeline_that_is_understood_is_not_told_so(
+    job: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(job)
+    for urls in ("d/0.tar", "https://example.org/0.tar"):
+        put(job, "train.py", content=function(f'urls = "{urls}"\nds = {OPEN}\n{TEXT}').encode())
+        report = preflight.run(folder=str(job), no_ledger=True, elsewhere=True)
+        assert not any("pipeline" in one for one in report.reasons)

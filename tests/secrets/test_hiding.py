@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import base64
+import contextlib
 import json
+from collections.abc import Callable
 from urllib.parse import quote
 
 import pytest
@@ -284,3 +287,55 @@ def test_long_texts_take_no_time() -> None:
         "sshpass -p ",
     ):
         hide.text(piece * (50_000 // len(piece)) + " token")
+
+
+@pytest.mark.parametrize("change", [str.upper, str.lower, str.title, str.swapcase])
+def test_a_value_is_known_in_other_letters(change: Callable[[str], str]) -> None:
+    hidden = Secrets(values=(CANARY,)).text(f"refused {change(CANARY)} at /x/{change(CANARY)}/y")
+
+    assert hidden == f"refused {REDACTED} at /x/{REDACTED}/y"
+
+
+@pytest.mark.parametrize("value", ["Stable-Diffusion", "correct-horse-battery", "Photos24"])
+def test_a_phrase_or_a_short_value_in_other_letters_may_be_a_name(value: str) -> None:
+    """Passwords are called after what their owners do."""
+    secrets = Secrets(values=(value,))
+
+    assert (
+        secrets.text(f"{value.swapcase()}/a.jpg is empty") == f"{value.swapcase()}/a.jpg is empty"
+    )
+    assert secrets.text(f"{value}/a.jpg") == f"{REDACTED}/a.jpg"
+
+
+@pytest.mark.parametrize("value", [CANARY, "hunter&2/Zebra<Kite>+99", "pä55wörter-und-mehr"])
+@pytest.mark.parametrize("before", ["", "a:", "me:", "bob:", "user:"])
+@pytest.mark.parametrize("behind", ["", "1", "22", "333"])
+@pytest.mark.parametrize("encode", [base64.b64encode, base64.urlsafe_b64encode])
+def test_a_value_is_known_in_base_64_wherever_it_stands_in_it(
+    value: str, before: str, behind: str, encode: Callable[[bytes], bytes]
+) -> None:
+    encoded = encode(f"{before}{value}{behind}".encode()).decode()
+
+    hidden = Secrets(values=(value,)).text(f"refused '{encoded}'")
+
+    assert REDACTED in hidden
+    assert len(hidden.removeprefix("refused '").removesuffix("'").replace(REDACTED, "")) <= 12
+    for begin in range(len(encoded) - 7):
+        with contextlib.suppress(ValueError):
+            assert value[:3].encode() not in base64.b64decode(hidden[9:-1][begin : begin + 8])
+
+
+@pytest.mark.parametrize("write", [bytes.hex, lambda value: value.hex().upper()])
+def test_a_value_is_known_in_base_16(write: Callable[[bytes], str]) -> None:
+    assert Secrets(values=(CANARY,)).text(f"key {write(CANARY.encode())}") == f"key {REDACTED}"
+
+
+def test_what_is_encoded_of_something_else_is_left_alone() -> None:
+    secrets = Secrets(values=(CANARY, "hunter&2/Zebra", "Photos24"))
+    text = " ".join(
+        write(one)
+        for one in (b"a caption of a dog", CANARY[:6].encode(), CANARY[::-1].encode())
+        for write in (bytes.hex, lambda one: base64.b64encode(one).decode())
+    )
+
+    assert secrets.text(text) == text

@@ -111,3 +111,51 @@ def test_a_jobs_folder_is_judged_alike_however_it_is_named(
     assert found == {"cache-damaged": "warning", "cache-checkpoint": "note"}
     assert next(one for one in report.checks if one.id == "cache-damaged").targets == 3
     assert report.verdict == "go"
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("model.safetensors", "state.pt"),
+        ("pytorch_model.bin", "scheduler.pt"),
+        ("unet_ema.pt",),
+        ("net.pth", "training_state.json"),
+        ("adapter_model.safetensors",),
+    ],
+)
+@pytest.mark.parametrize("folder", ["step_{}", "global_step-{}", "run7-epoch={}", "ckpt{}"])
+def test_steps_that_a_loop_saves_by_itself_are_checkpoints(
+    tmp_path: Path, folder: str, names: tuple[str, ...]
+) -> None:
+    """The last was killed: nothing of it but a temporary file is there."""
+    for number in (1, 2):
+        write(tmp_path / "out" / folder.format(number), *names)
+    put(tmp_path / "out" / folder.format(3), ".tmpn2XKTS", content=b"x")
+
+    assert caches(tmp_path, whole=False) == {"out": True}
+    assert caches(tmp_path / "out", whole=True) == {".": True}
+    report = preflight.run("out", folder=str(tmp_path), select=["cache-checkpoint"])
+    (finding,) = report.findings
+    assert finding.severity.word == "error"
+    assert folder.format(3) in finding.message
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("epoch_1/img_0001.pt", "epoch_2/img_0001.pt"),
+        ("step_1/embeds.pt", "step_2/embeds.pt", "step_3/latents.pt"),
+        ("epoch_1/model.safetensors", "vae/a.pt"),
+        ("model-7b/model.safetensors", "model-13b/model.safetensors"),
+        ("lora1/weights.pt", "lora2/weights.pt"),
+        ("clip/model.safetensors", "t5/model.safetensors"),
+    ],
+)
+def test_other_folders_with_numbers_are_no_checkpoints(
+    tmp_path: Path, names: tuple[str, ...]
+) -> None:
+    """Augmented anew for each epoch, one export, or other models side by side."""
+    write(tmp_path / "out", *names)
+
+    assert caches(tmp_path, whole=False) == {"out": False}
+    assert caches(tmp_path / "out", whole=True) == {".": False}

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from preflight.formats.bytes.blocks import Read, exactly, pass_over
 from preflight.formats.bytes.damaged import DamagedError
 from preflight.formats.torch.laid_out import ELEMENT, bytes_of, refuse_misfits
+from preflight.formats.torch.pickle_globals import is_device
 from preflight.formats.torch.pickle_machine import MOST_DANGEROUS, Rebuilt, Storage
 from preflight.formats.torch.pickles import walk
 from preflight.formats.torch.torchfile import end_of_storages, refused_in
@@ -109,6 +110,11 @@ def _check_storages(read: Read, size: int, at: int, named: _Named) -> None:
     if unknown is not None:
         name = f"storage {shown(unknown.key)}"
         text = f"names {shown(unknown.kind)} as the type of {name}, which torch does not have"
+        raise DamagedError("structure", text, member=name)
+    nowhere = next((one for one in storages.values() if not is_device(one.device)), None)
+    if nowhere is not None:
+        name = f"storage {shown(nowhere.key)}"
+        text = f"names {shown(nowhere.device)!r} as the device of {name}, which torch does not know"
         raise DamagedError("structure", text, member=name)
     lacking = next(iter(storages.keys() - set(texts)), None) if texts else None
     if lacking is not None:

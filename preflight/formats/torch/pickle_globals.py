@@ -52,9 +52,19 @@ _BY_ALL = frozenset(
     | {"torch._utils._rebuild_tensor_v2", "torch.nn.parameter.Parameter"}
 )
 
+# What torch names devices, and packages that add one: of Ascend, Cambricon, Moore Threads, Enflame,
+# Graphcore, Tecorigin, Biren, Rebellions, Trainium and TPU.
+_DEVICE = re.compile(
+    r"cpu|meta|(?:cuda|mps|xpu|hpu|mtia|privateuseone|maia|xla|ipu|npu|mlu|musa|gcu|sdaa|supa|rbln"
+    r"|neuron|tpu|openreg)(?::\d+)?"
+)
+
 FRAMED = "pickle protocol 4 or 5"
 """Stands among the globals of a file of torch.save whose pickle is divided into frames, as from
 protocol 4 on: torch.load refuses it with weights_only, whatever else is in it."""
+
+DEVICE = "the device "
+"""Stands among them in front of one that torch.load cannot bring tensors to by itself."""
 
 TARRED = "the tar format from before 2017"
 """Stands among the globals of a file that torch.save wrote in it: weights_only refuses it whole."""
@@ -160,3 +170,8 @@ _OF_ARRAYS = (
 def is_of_arrays(name: str) -> bool:
     """Whether a global that `refused` gave stands in healthy arrays of Python's own objects."""
     return re.fullmatch(_OF_ARRAYS, name, re.ASCII) is not None
+
+
+def is_device(tag: str) -> bool:
+    """Whether torch, or a package that adds devices to it, names one so in a file."""
+    return _DEVICE.fullmatch(tag) is not None

@@ -39,6 +39,9 @@ class Storage(NamedTuple):
     elements: int
     """Elements; bytes of an `UntypedStorage`."""
 
+    device: str = "cpu"
+    """On which it was, and to which torch.load brings it unless it is told otherwise."""
+
 
 class Rebuilt(NamedTuple):
     """A tensor, by the function that torch makes it with again and what that is given."""

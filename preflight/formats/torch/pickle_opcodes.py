@@ -151,10 +151,10 @@ def _persistent(machine: Machine, _: bytes) -> None:
     machine.stack.append(None)
     if not isinstance(value, tuple) or len(value) < 5 or value[0] != "storage":
         return
-    kind, key, count = value[1], value[2], value[4]
+    kind, key, device, count = value[1:5]
     if isinstance(kind, Name) and isinstance(key, str) and isinstance(count, int):
         name = kind.text.rpartition(" ")[2].rpartition(".")[2]
-        storage = Storage(key, name, count)
+        storage = Storage(key, name, count, device if isinstance(device, str) else "cpu")
         machine.storages.append(storage)
         machine.stack[-1] = _viewed(storage, value[5] if len(value) > 5 else None)
 

@@ -12,7 +12,7 @@ from preflight.formats.bytes import causes
 from preflight.formats.bytes.blocks import Read, teller_of
 from preflight.formats.bytes.damaged import DamagedError
 from preflight.formats.torch.laid_out import bytes_of, refuse_misfits
-from preflight.formats.torch.pickle_globals import FRAMED
+from preflight.formats.torch.pickle_globals import DEVICE, FRAMED, is_device
 from preflight.formats.torch.pickle_machine import Storage
 from preflight.formats.torch.pickles import WalkedPickle, walk, walk_bytes
 from preflight.formats.zip import archive
@@ -95,7 +95,9 @@ def _refuse_unopened(parts: ZipDirectory, root: bytes) -> None:
 
 def refused_in(walked: WalkedPickle) -> tuple[str, ...]:
     """Give what some torch.load refuses with weights_only in a pickle of torch.save's."""
-    return (*walked.globals, *walked.taken, *([FRAMED] if walked.framed else ()))
+    devices = sorted({one.device for one in walked.storages} - {"cpu"})
+    strange = (DEVICE + repr(shown(one)) for one in devices if not is_device(one))
+    return (*walked.globals, *walked.taken, *([FRAMED] if walked.framed else ()), *strange)
 
 
 def _refuse_without_pickle(parts: ZipDirectory, root: bytes) -> None:

@@ -1,0 +1,36 @@
+"""Takes statements apart that have others in them, and tells lists that only grew."""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Iterator
+
+from preflight.syntax.given_values import bound_by
+
+
+def is_grown(value: ast.expr | None, before: ast.expr) -> bool:
+    """Whether something was added to a list, and nothing else was done to it."""
+    if not (isinstance(value, ast.List) and isinstance(before, ast.List)):
+        return False
+    first = value.elts[: len(before.elts)]
+    return len(first) == len(before.elts) and all(map(operator.is_, first, before.elts))
+
+
+def bound_in(node: ast.AST) -> set[str]:
+    """Give the names to which something in a node gives a value."""
+    return {name for one in ast.walk(node) for name in bound_by(one)}
+
+
+def heads(node: ast.stmt) -> Iterator[ast.AST]:
+    """Give what is gone through before the blocks of a statement."""
+    names = ("test", "target", "iter", "subject")
+    yield from (getattr(node, name) for name in names if hasattr(node, name))
+
+
+def blocks(node: ast.stmt) -> Iterator[list[ast.stmt]]:
+    """Give the statements of each block that runs or not."""
+    inner = [*getattr(node, "handlers", ()), *getattr(node, "cases", ())]
+    each = [getattr(node, name, []) for name in ("body", "orelse")]
+    each += [*(one.body for one in inner), getattr(node, "finalbody", [])]
+    yield from filter(None, each)
