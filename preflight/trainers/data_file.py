@@ -12,7 +12,7 @@ from preflight.settings.config_values import toml_reader
 from preflight.settings.job import CacheSettings, DataSettings, Job, Trainer
 from preflight.targets.folders import folders_of_images
 from preflight.trainers import kohya, simpletuner
-from preflight.trainers.rows import Row
+from preflight.trainers.trainer_entries import TrainerEntry
 from preflight.values.names import name_of, path_below
 from preflight.values.small_files import OddFileError, read_small
 
@@ -38,8 +38,8 @@ class DataFile(NamedTuple):
 
     path: str
     trainer: Trainer
-    data: tuple[Row[DataSettings], ...]
-    caches: tuple[Row[CacheSettings], ...] = ()
+    data: tuple[TrainerEntry[DataSettings], ...]
+    caches: tuple[TrainerEntry[CacheSettings], ...] = ()
 
 
 def with_trainer(job: Job, words: tuple[str, ...], folder: str) -> tuple[Job, str | None]:
@@ -139,7 +139,7 @@ def _placed(entry: Entry, job: Job, folder: str) -> Entry:
     return replace(entry, path=os.path.join(folder, path))
 
 
-def _holds(row: Row[DataSettings], folder: str) -> str | None:
+def _holds(row: TrainerEntry[DataSettings], folder: str) -> str | None:
     """Say why a trainer that looks into no folder below finds no image in this one."""
     path = os.path.join(folder, row.settings.path or "")
     if not (row.flat and os.path.isdir(path)):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from preflight.settings.job import DataSettings, Trainer
-from preflight.trainers.rows import Row, Table, line_of, number, tables, text
+from preflight.trainers.trainer_entries import Keys, TrainerEntry, line_of, number, tables, text
 
 TRAINER = Trainer(file="", name="kohya's scripts", extension_key="caption_extension")
 
@@ -27,7 +27,7 @@ def is_of_kohya(tree: object) -> bool:
     )
 
 
-def data_of(tree: Table, content: str) -> Iterator[Row[DataSettings]]:
+def data_of(tree: Keys, content: str) -> Iterator[TrainerEntry[DataSettings]]:
     """Give an entry for each folder of images."""
     general = tree.get("general")
     for data_set in tables(tree.get("datasets")):
@@ -37,10 +37,10 @@ def data_of(tree: Table, content: str) -> Iterator[Row[DataSettings]]:
                 path = text(subset, key)
                 if path is not None:
                     line = line_of(content, key, path)
-                    yield Row(settings=_entry(path, both, key), line=line, flat=True)
+                    yield TrainerEntry(settings=_entry(path, both, key), line=line, flat=True)
 
 
-def _entry(path: str, both: Table, key: str) -> DataSettings:
+def _entry(path: str, both: Keys, key: str) -> DataSettings:
     repeats = number(both, "num_repeats")
     extension = text(both, "caption_extension")
     # Of an image without a text, the class tokens are the caption; and metadata_file has them all.

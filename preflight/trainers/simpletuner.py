@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from preflight.settings.job import CacheSettings, Captions, DataSettings, Trainer
 from preflight.targets.folders import walk
-from preflight.trainers.rows import Row, Table, line_of, number, tables, text
+from preflight.trainers.trainer_entries import Keys, TrainerEntry, line_of, number, tables, text
 
 TRAINER = Trainer(file="", name="SimpleTuner")
 
@@ -35,19 +35,19 @@ def is_of_simpletuner(tree: object) -> bool:
     )
 
 
-def data_of(tree: object, content: str) -> Iterator[Row[DataSettings]]:
+def data_of(tree: object, content: str) -> Iterator[TrainerEntry[DataSettings]]:
     """Give an entry for each backend of data in use; of one that lies elsewhere, an address."""
     for one in _in_use(tree):
         name, path = text(one, "id") or "", text(one, "instance_data_dir")
         if not _is_here(one):
             away = DataSettings(name=name, path=f"{text(one, 'type')}://{name}")
-            yield Row(settings=away, line=line_of(content, "id", name))
+            yield TrainerEntry(settings=away, line=line_of(content, "id", name))
         elif path is not None and _type(one) in _DATA:
             line = line_of(content, "instance_data_dir", path)
-            yield Row(settings=_data(path, name, one), line=line)
+            yield TrainerEntry(settings=_data(path, name, one), line=line)
 
 
-def caches_of(tree: object, content: str, folder: str) -> Iterator[Row[CacheSettings]]:
+def caches_of(tree: object, content: str, folder: str) -> Iterator[TrainerEntry[CacheSettings]]:
     """Give an entry for each cache that is there already; the run makes the others."""
     for one in filter(_is_here, _in_use(tree)):
         for key in ("cache_dir_vae", "cache_dir"):
@@ -57,7 +57,7 @@ def caches_of(tree: object, content: str, folder: str) -> Iterator[Row[CacheSett
                 alike = _are_named_alike(os.path.join(folder, data), os.path.join(folder, path))
                 of = (text(one, "id") or "",) if data and alike else ()
                 line = line_of(content, key, path)
-                yield Row(settings=CacheSettings(path=path, of=of), line=line)
+                yield TrainerEntry(settings=CacheSettings(path=path, of=of), line=line)
 
 
 def _are_named_alike(data: str, cache: str) -> bool:
@@ -70,21 +70,21 @@ def _stem(name: str) -> str:
     return os.path.splitext(name)[0]
 
 
-def _in_use(tree: object) -> Iterator[Table]:
+def _in_use(tree: object) -> Iterator[Keys]:
     for one in tables(tree):
         if one.get("disabled") is not True and one.get("disable") is not True:
             yield one
 
 
-def _is_here(backend: Table) -> bool:
+def _is_here(backend: Keys) -> bool:
     return (text(backend, "type") or "local") in ("local", "memory")
 
 
-def _type(backend: Table) -> str:
+def _type(backend: Keys) -> str:
     return text(backend, "dataset_type") or "image"
 
 
-def _data(path: str, name: str, backend: Table) -> DataSettings:
+def _data(path: str, name: str, backend: Keys) -> DataSettings:
     strategy = text(backend, "caption_strategy") or ""
     captions: Captions = _CAPTIONS.get(strategy, "none" if strategy else "auto")
     if backend.get("only_instance_prompt") is True:

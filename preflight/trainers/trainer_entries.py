@@ -10,11 +10,11 @@ from typing import Any, Generic, TypeVar
 
 Entry = TypeVar("Entry")
 
-Table = Mapping[str, Any]
+Keys = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row(Generic[Entry]):
+class TrainerEntry(Generic[Entry]):
     """One entry."""
 
     settings: Entry
@@ -25,19 +25,19 @@ class Row(Generic[Entry]):
     """Whether the trainer takes no image of the folders below."""
 
 
-def tables(value: object) -> list[Table]:
+def tables(value: object) -> list[Keys]:
     """Give the tables of a list; of anything else none."""
     every = value if isinstance(value, list) else []
     return [one for one in every if isinstance(one, dict)]
 
 
-def text(table: Table, key: str) -> str | None:
+def text(table: Keys, key: str) -> str | None:
     """Give a text that is not empty."""
     value = table.get(key)
     return value if isinstance(value, str) and value.strip() else None
 
 
-def number(table: Table, key: str) -> int | None:
+def number(table: Keys, key: str) -> int | None:
     """Give a whole number."""
     value = table.get(key)
     return value if isinstance(value, int) and not isinstance(value, bool) else None
