@@ -149,11 +149,16 @@ def _chooses(node: ast.AST, lists: set[str]) -> bool:
 
 
 def _takes_both(tree: ast.AST) -> bool:
-    """Whether what one slice leaves, another one takes: `pool[:n]`, and `pool[n:]`."""
+    """Whether what one slice leaves, another one takes: `pool[:n]`, and `pool[n:]`.
+
+    A rest that is handed on is what another one has left.
+    """
+    rests = {id(part) for node in ast.walk(tree) if _is_adding(node) for part in ast.walk(node)}
     slices = [one for one in ast.walk(tree) if isinstance(one, ast.Slice)]
     heads = {ast.unparse(one.upper) for one in slices if one.upper and not one.lower}
-    tails = {ast.unparse(one.lower) for one in slices if one.lower and not one.upper}
-    return all("len(" in one for one in heads ^ tails)
+    tails = {ast.unparse(one.lower): one for one in slices if one.lower and not one.upper}
+    left = {name for name, one in tails.items() if id(one) not in rests} - heads
+    return all("len(" in one for one in (heads - tails.keys()) | left)
 
 
 def _is_of_length(one: ast.expr, test: ast.expr) -> bool:
