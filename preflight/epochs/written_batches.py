@@ -58,7 +58,7 @@ def has_a_part(sampler: object, root: str) -> bool:
 
 def _lists(tree: ast.AST) -> set[str]:
     """Name what is added to, and what stands for a list among others: `for pool in pools`."""
-    added = {one.func.value for one in ast.walk(tree) if _is_adding(one)}
+    added = {one.func.value for one in ast.walk(tree) if _is_adding(one)}  # type: ignore[attr-defined]
     added |= {one.target for one in ast.walk(tree) if isinstance(one, ast.AugAssign)}
     of_several = {_root(one) for one in added if isinstance(one, (ast.Subscript, ast.Call))}
     found = {_root(one) for one in added}

@@ -64,6 +64,8 @@ class RankBatches:
 
     batch_size: int | None = None
     drop_last: bool | None = None
+    joined: str = ""
+    """Where the job's sources let ranks go on that have more, as `train.py:12`; empty: nowhere."""
 
 
 class RankLost(NamedTuple):
