@@ -1,4 +1,4 @@
-"""Sources that let ranks go on which have more batches are found, wherever they lie in the folder."""
+"""Sources that let ranks go on which have more batches are found, wherever they lie."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ import pytest
 from preflight.ranks.evened import joined
 
 JOINS = [
-    "from torch.distributed.algorithms.join import Join\n\nwith Join([model, optimizer]):\n    pass\n",
-    "import join\n\nwith join.Join(\n    [model],\n    throw_on_early_termination=True):\n    pass\n",
+    "from torch.distributed.algorithms.join import Join\n\nwith Join([model]):\n    pass\n",
+    "import join\n\nwith join.Join(\n    [model],\n    enable=True):\n    pass\n",
     "# as in accelerate\n\nwith accelerator.join_uneven_inputs([model], even_batches=False):\n",
     "\n\nwith self.model.join():\n    pass\n",
 ]
 
 OTHERS = [
     "from torch.distributed.algorithms.join import Join\n\n# with Join([model]):\n",
-    "text = ', '.join([one])\npath = os.path.join([one])\nthread.join()\nwith open(a.join()) as f:\n",
+    "text = ', '.join([one])\npath = os.path.join([one])\nthread.join()\nwith a(b.join()):\n",
     "class Joiner:\n    def Join(self):\n        return self.rows.join()\n",
 ]
 
