@@ -151,7 +151,7 @@ def _nobodys(facts: RankOrder, one: OtherItems) -> Finding:
     cause = NOBODYS[one.cause]
     if one.others < _MUCH * one.of:
         cause = NOBODYS["few"] if one.cause in _FEW else cause._replace(severity=Severity.WARNING)
-    if one.others <= _LITTLE * one.of and one.cause not in ("several", "before"):
+    if one.others <= _LITTLE * one.of and one.cause not in ("several", "before", "between"):
         cause = cause._replace(severity=Severity.NOTE)
     is_named = one.before and one.cause != "trainer"
     if one.cause == "trainer" and not one.before:

@@ -218,10 +218,10 @@ def _several(told: Sequence[Told], whole: Told, ranks: int) -> OtherItems | None
         owners, here, there = Counter(), sum(map(_count, told)), _count(whole)
         if here > 1.5 * there:
             return None
-    elif not _is_known((*told, whole)) or (
-        len({*whole["keys"]}) < len(whole["keys"]) and not owners.keys() - {*whole["keys"]}
-    ):
+    elif not owners.keys() - {*whole["keys"]} and len({*whole["keys"]}) < len(whole["keys"]):
         return None  # some have one name
+    elif not _is_known(told):
+        return None
     size = whole["about"]["batch_size"] or 1
     fills = all(_count(one) % size == 0 for one in told)
     spare = ranks * _streams(whole) * (size if fills else 1)
