@@ -6,7 +6,8 @@ What it finds
     group that talks to nobody. Its batches are counted by its sampler alone, without a sample
     drawn; of a stream they are run through, with its workers, for 3 s at most. So is what a class,
     a generator or an iterator makes of the batches of loaders, such as one that skips some on rank
-    0 alone: samples are decoded for a second then, and given again in place of others. Found are
+    0 alone: samples are decoded for a second then, and given again in place of others, so that the
+    number is an estimate where it leaves out, or adds, by what is in a sample. Found are
     ranks whose numbers differ, and streams that end while another rank's goes on. Of what does not
     end on any rank by then, nothing is said, nor passed.
 
