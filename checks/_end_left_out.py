@@ -15,6 +15,9 @@ _EACH_ONCE = (
     "or a generator."
 )
 
+# Part of the samples below which it is worth no more than a note that they are never taken.
+_FEW = 0.01
+
 
 def left_out(
     found: Callable[..., Finding],
@@ -198,10 +201,14 @@ def _never_taken(
         instead = "which fill no batch, and are the same in each epoch"
         why = "Its sampler leaves out what is left of full batches, before it shuffles them"
         fix = "Shuffle before what fills no batch is left out, or give it as a smaller batch."
+    elif facts.cut_at:
+        instead = f"in each epoch of {counted(facts.cut_at, 'sample')}"
+        why = "Its sampler has no end, and begins anew with each epoch, with the same samples"
+        fix = "Have the sampler go on where the last epoch was cut, or draw from all of them."
     return found(
         f"never takes {facts.never:,} of {counted(samples, 'sample')}, {instead}",
         at=Location(file=at.file, line=at.line, name=facts.name) if at.file else place,
-        severity=Severity.WARNING,
+        severity=Severity.NOTE if facts.never < _FEW * samples else Severity.WARNING,
         why=f"{why}: the others are in no batch, however long is trained.",
         fix=fix,
         evidence={**evidence, "never": facts.never, "samples": samples},

@@ -99,6 +99,13 @@ NOBODYS = {
         fix="Divide by the rank as it is, as in  names[rank::world_size]",
         severity=Severity.WARNING,
     ),
+    "between": Cause(
+        why="Each rank takes a slice, and what lies between them, as many each time, is of none: a "
+        "slice begins behind the end of the one before, as with  names[rank * n + 1 : …]",
+        fix="Have each slice begin where the one before ends, as in  names[rank * n : (rank + 1) "
+        "* n]",
+        severity=Severity.WARNING,
+    ),
     "few": Cause(
         why="What does not fill a batch on every rank is left out, maybe of each bucket; or what "
         "is left over where a number of shards is divided; or a part is divided once more.",

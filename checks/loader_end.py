@@ -20,7 +20,11 @@ What it finds
     that has more; images of one suffix (`.png`, `.JPG`) in archives that a data set reads by
     `tarfile` or `zipfile`, of which it reads all others; and samples that a sampler of the job's
     own never takes, in two epochs, while it takes others again, or in six, where these fill no
-    batch of the group that they are in.
+    batch of the group that they are in, or where its source fills batches by hand (a budget of
+    tokens, pools by length) and chooses among no samples; less than a hundredth of all is a note,
+    and less than a twentieth nothing where the sampler has `drop_last` set. A sampler without end
+    is run for as many samples as the loader takes in an epoch, where it ends, or for 16 times as
+    many as there are.
 
 Why it matters
     A loop over an empty loader ends at once, without an error: the average of its losses is a

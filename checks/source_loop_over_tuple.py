@@ -3,8 +3,10 @@
 What it finds
     `for step, batch in next_batch():`, also with `enumerate` around the call or through a name,
     where `next_batch` is a function of the sources that returns one tuple of as many parts, with no
-    `yield`. Functions with decorators, several definitions of one name, and tuples whose parts are
-    written out as tuples or lists themselves are left alone.
+    `yield`. So is a loop that takes more or fewer parts than `zip` or `enumerate` gives at once:
+    `for image, mask, label in zip(images, masks)`. Functions with decorators, several definitions
+    of one name, and tuples whose parts are written out as tuples or lists themselves are left
+    alone.
 
 Why it matters
     The loop goes through the parts of that one tuple, and tries to take its first part apart:
@@ -20,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from preflight.check import check
-from preflight.facts import SourceFacts
+from preflight.facts import SourceFacts, TupleLoop
 from preflight.finding import Finding, Location, Severity
 from preflight.job import Job
 from preflight.values.names import shown
@@ -35,6 +37,9 @@ from preflight.values.names import shown
 def source_loop_over_tuple(facts: SourceFacts, _: Job) -> Iterator[Finding]:
     """Give each loop; that it stops is certain where a part is known to be a number."""
     for one in facts.flaws.loops:
+        if one.gives:
+            yield _miscounted(one, is_certain=not facts.is_folder)
+            continue
         file, line = one.defined.rsplit(":", 1)
         is_certain = bool(one.scalar) and not facts.is_folder
         yield source_loop_over_tuple.found(
@@ -50,6 +55,22 @@ def source_loop_over_tuple(facts: SourceFacts, _: Job) -> Iterator[Finding]:
             about=f"{one.function} {one.code}",
             line_text=one.text,
         )
+
+
+def _miscounted(one: TupleLoop, *, is_certain: bool) -> Finding:
+    error = f"too many values to unpack (expected {one.size})"
+    if one.size > one.gives:
+        error = f"not enough values to unpack (expected {one.size}, got {one.gives})"
+    return source_loop_over_tuple.found(
+        f"`{shown(one.code)}` takes {one.size} parts at once, and {one.function} gives {one.gives}",
+        at=Location(file=one.file, line=one.line),
+        severity=Severity.ERROR if is_certain else Severity.WARNING,
+        why=f"Python raises `ValueError: {error}` at the first step, and the loop stops there.",
+        fix=f"Take as many as {one.function} gives, or have it go over one thing more or less.",
+        evidence={"function": one.function, "size": one.size, "gives": one.gives},
+        about=f"{one.function} {one.code}",
+        line_text=one.text,
+    )
 
 
 def _why(scalar: str, size: int) -> str:

@@ -33,6 +33,10 @@ What it finds
     with other random numbers, and those of each rank are among those of one rank alone; else there
     have to be more than one rank alone has.
 
+    By names, slices are known whose borders are wrong: as many samples between any two of them,
+    which are of none, or of both where slices are not of one length. Where these make whole
+    batches, or are the first of the list, a resumed job has passed over them.
+
     It is a warning, too, where all ranks have the same part of what one rank alone has, whatever
     random numbers begin with (`num_replicas=8, rank=0`; a rank that is an argument of the factory,
     or a variable that is not set here); where a DistributedSampler divides among more ranks than
@@ -147,7 +151,7 @@ def _nobodys(facts: RankOrder, one: OtherItems) -> Finding:
     cause = NOBODYS[one.cause]
     if one.others < _MUCH * one.of:
         cause = NOBODYS["few"] if one.cause in _FEW else cause._replace(severity=Severity.WARNING)
-    if one.others <= _LITTLE * one.of and one.cause not in ("several", "before"):
+    if one.others <= _LITTLE * one.of and one.cause not in ("several", "before", "between"):
         cause = cause._replace(severity=Severity.NOTE)
     is_named = one.before and one.cause != "trainer"
     if one.cause == "trainer" and not one.before:

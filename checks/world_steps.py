@@ -6,7 +6,8 @@ What it finds
     group that talks to nobody. Its batches are counted by its sampler alone, without a sample
     drawn; of a stream they are run through, with its workers, for 3 s at most. So is what a class,
     a generator or an iterator makes of the batches of loaders, such as one that skips some on rank
-    0 alone: samples are decoded for a second then, and given again in place of others. Found are
+    0 alone: samples are decoded for a second then, and given again in place of others, so that the
+    number is an estimate where it leaves out, or adds, by what is in a sample. Found are
     ranks whose numbers differ, and streams that end while another rank's goes on. Of what does not
     end on any rank by then, nothing is said, nor passed.
 
@@ -15,8 +16,9 @@ What it finds
     `drop_last`, or both with it and without. Of shards that no loader reads, nobody knows the
     batches before they are read: see shard-uneven and world-ownership.
 
-    Whether the job evens it out (`Join`), or stops all ranks after so many steps, is not known, so
-    that this is a warning. A loader that ranks make by telling each other something is not judged.
+    It is a note where a source in the job's folder evens it out (torch's `Join`, accelerate's
+    `join_uneven_inputs`). Whether all ranks are stopped after so many steps is not known, so that
+    else this is a warning. A loader that ranks make by telling each other something is not judged.
     Where a rank is killed, ends itself or hangs while it makes one, nobody knows.
 
 Why it matters
@@ -93,7 +95,8 @@ def world_steps(facts: WorldFacts | RankBatches, _job: Job) -> Iterator[Finding]
             Row(count=number, text=f"rank {rank}, of {counted(facts.each[rank], 'sample')}")
             for rank, number in enumerate(steps[:_RANKS])
         ),
-        why=f"Samples are divided by {split_of(facts)}. {_hangs(first, min(steps))}",
+        severity=Severity.NOTE if facts.joined else None,
+        why=f"Samples are divided by {split_of(facts)}. {_hangs(first, min(steps), facts.joined)}",
         fix="Set drop_last=True, which evens it out here."
         if evens and not facts.drop_last
         else "Give every rank as many samples: DistributedSampler pads, or drops (drop_last).",
@@ -102,7 +105,12 @@ def world_steps(facts: WorldFacts | RankBatches, _job: Job) -> Iterator[Finding]
     )
 
 
-def _hangs(rank: int, steps: int) -> str:
+def _hangs(rank: int, steps: int, joined: str) -> str:
+    if joined:
+        return (
+            f"Rank {rank} stops first, after step {steps:,}, and the others go on where {joined} "
+            "stands around their loop, as torch's Join has it."
+        )
     return (
         f"Rank {rank} stops first, after step {steps:,}, and the others hang in their next "
         "all-reduce until it times out."
@@ -125,7 +133,9 @@ def _really_made(facts: RankBatches) -> Iterator[Finding]:
         f"{most}{some}",
         at=facts.defined.at(facts.name),
         rows=tuple(map(_row, facts.counts[:_RANKS])),
-        why=f"It was made by each of these ranks, and counted. {_hangs(first.rank, first.batches)}",
+        severity=Severity.NOTE if facts.joined else None,
+        why="It was made by each of these ranks, and counted. "
+        + _hangs(first.rank, first.batches, facts.joined),
         fix=_evens_out(facts, first),
         workaround="Stop every rank after as many steps as the first to end has; or go on in "
         "torch's Join.",

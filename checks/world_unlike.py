@@ -81,7 +81,8 @@ def world_unlike(facts: RanksSeen | StartedRanks, _job: Job) -> Iterator[Finding
     evened = any(one.what == EVENED for each in facts.every for one in each.same)
     mild = {one.at for each in facts.every for one in each.same if one.what == EVALUATES}
     for key, by_rank in _by_what(facts.every).items():
-        yield from _unlike(key, by_rank, mild=evened or key[1] in mild)
+        most = Severity.WARNING if evened or key[1] in mild else Severity.ERROR
+        yield from _unlike(key, by_rank, most, evened=evened)
 
 
 def _unlike_lengths(facts: StartedRanks) -> Iterator[Finding]:
@@ -95,7 +96,8 @@ def _unlike_lengths(facts: StartedRanks) -> Iterator[Finding]:
             value = f"{one.batches:,} batches of {one.samples:,} samples"
             by_line.setdefault(one.at, {}).setdefault(one.rank, []).append(value)
     for at, values in by_line.items():
-        mild = facts.evened or at in facts.evaluates
+        most = Severity.WARNING if at in facts.evaluates else Severity.ERROR
+        most = Severity.NOTE if facts.evened else most
         least = min(map(len, values.values()))
         by_rank = {
             rank: Same(
@@ -105,7 +107,7 @@ def _unlike_lengths(facts: StartedRanks) -> Iterator[Finding]:
             )
             for rank, those in values.items()
         }
-        yield from _unlike((LENGTH, at.place()), by_rank, mild=mild)
+        yield from _unlike((LENGTH, at.place()), by_rank, most, evened=facts.evened)
 
 
 def _by_what(every: Iterable[RankSeen]) -> Mapping[tuple[str, Location | None], dict[int, Same]]:
@@ -124,8 +126,9 @@ def _by_what(every: Iterable[RankSeen]) -> Mapping[tuple[str, Location | None], 
 
 
 def _unlike(
-    key: tuple[str, Location | None], by_rank: Mapping[int, Same], *, mild: bool
+    key: tuple[str, Location | None], by_rank: Mapping[int, Same], most: Severity, *, evened: bool
 ) -> Iterator[Finding]:
+    """Report one thing; of lengths, no more than so severely."""
     what, at = key
     groups: dict[str, list[int]] = {}
     for rank, one in sorted(by_rank.items(), key=itemgetter(0)):
@@ -135,7 +138,10 @@ def _unlike(
     said = "; ".join(f"{shown(value)} on {_ranks(ranks)}" for value, ranks in groups.items())
     severity = max(one.severity for one in by_rank.values())
     is_length = at is not None
-    if is_length:
+    if is_length and evened:
+        why = "In torch's Join, which the job enters, the others go on; outside of it, they wait."
+        fix = "See that this loop stands in it."
+    elif is_length:
         why = "The rank with fewer leaves its loop, and the others wait for it until they time out."
         fix = "Give every rank as many batches: DistributedSampler pads, or drops with drop_last."
     else:
@@ -144,7 +150,7 @@ def _unlike(
     yield world_unlike.found(
         f"{shown(what)}: {said}",
         at=at or Location(name="ranks"),
-        severity=min(severity, Severity.WARNING) if mild and is_length else severity,
+        severity=min(severity, most) if is_length else severity,
         why=why,
         fix=fix,
         about=what,

@@ -102,6 +102,9 @@ class WholePass:
     is_rest: bool = False
     """Whether they are what fills no batch, and no others are taken again."""
 
+    cut_at: int = 0
+    """Samples that are drawn in an epoch of a sampler that has no end; 0: it has one."""
+
     samples: int | None = None
     """Of its data set, where some are never taken."""
 

@@ -13,7 +13,6 @@ import os
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from preflight.built.making.job_code import NamedObject, named
@@ -28,8 +27,7 @@ from preflight.built.ranks_to_make import (
     world_of,
 )
 from preflight.built.rounds import OfOneProcess, Rounds
-from preflight.built.seeding import seeded_before
-from preflight.built.undivided import trains_undivided
+from preflight.built.told_by_sources import by_sources
 from preflight.kinds.asked import Asked
 from preflight.objects.facts import Definition
 from preflight.ranks.hash_seeds import HASH_SEED
@@ -123,25 +121,12 @@ class ByRank:
             said = self._heard(process)
         for one in said.get("facts", ()):
             facts = from_wire(_KINDS[one["kind"]], one["facts"])
-            yield self._by_sources(facts) if isinstance(facts, RankOrder) else facts
+            yield by_sources(facts, self._its.spec.name, self._asked.options["root"])
         if "lost" in said:
             batches, order = (one in wants for one in WANTED)
             yield RankLost(error=said["lost"], batches=batches, order=order)
         for name in names if "reason" in said else ():
             yield from (kind(name=name, reason=said["reason"]) for kind in (RankBatches, RankOrder))
-
-    def _by_sources(self, facts: RankOrder) -> RankOrder:
-        """Say what the job's sources know of what was found."""
-        root, causes = self._asked.options["root"], {one.cause for one in facts.found}
-        if "undivided" in causes:
-            facts = replace(facts, undivided=trains_undivided(own_sources(root), root))
-        if "random" in causes:
-            home = facts.defined.file or ""
-            home = home if os.path.isabs(home) else os.path.join(root, home)
-            seeding = seeded_before(self._its.spec.name, home, root, root)
-            if seeding is not None:
-                facts = replace(facts, seeded=seeding.place, seeds_surely=seeding.is_sure)
-        return facts
 
     def close(self) -> None:
         """End what was started."""

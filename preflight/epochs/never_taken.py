@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from preflight.epochs.written_batches import has_a_part, leaves_a_rest
 from preflight.objects.attributes import classes, own_attributes
 from preflight.users_code.frames import is_users
 
@@ -27,6 +28,12 @@ _EPOCHS = 6
 
 _DEEPEST = 2
 
+# A sampler that has asked for so many times as many samples as there are has no end.
+_ENDLESS = 16
+
+# Part of all samples that one with `drop_last` may leave out: that was asked for.
+_ASKED_FOR = 0.05
+
 
 class NeverTaken(NamedTuple):
     """What a sampler takes in no epoch."""
@@ -36,30 +43,57 @@ class NeverTaken(NamedTuple):
     is_rest: bool
     """Whether it is what fills no batch; else, others are taken more than once in their place."""
 
+    cut_at: int = 0
+    """Samples after which the loader ends each epoch of a sampler that has no end; 0: it has."""
 
-def never_taken(own: Mapping[str, Any], size: int, root: str) -> NeverTaken | None:
+
+def never_taken(
+    own: Mapping[str, Any], size: int, root: str, rows: int | None = None
+) -> NeverTaken | None:
     """Count the samples, of so many, that the job's own sampler leaves out of all epochs.
 
-    One that draws by chance leaves out other ones each time.
+    One that draws by chance leaves out other ones each time. Of one without end, the loader takes
+    so many `rows` in an epoch; None: nobody knows how many.
     """
     sampler = _of_the_job(own, root)
     if sampler is None or not size or size > _MOST:
         return None
     until = time.monotonic() + _SECONDS
-    first = _asked_for(sampler, 0, size, until)
+    most = _ENDLESS * size
+    first = _asked_for(sampler, 0, size, most, until)
+    is_endless = first is not None and first.taken.total() >= most
+    has_all = first is not None and len(first.taken) == size
+    if is_endless and rows and rows < most:
+        most = rows
+        first = _asked_for(sampler, 0, size, most, until)
     if first is None or len(first.taken) >= size:
         return None
-    is_rest = first.taken.total() < size
+    is_less = first.taken.total() < size
     epochs = [first]
-    for epoch in range(1, _EPOCHS if is_rest else 2):
-        one = _asked_for(sampler, epoch, size, until)
+    for epoch in range(1, _EPOCHS if is_less else 2):
+        one = _asked_for(sampler, epoch, size, most, until)
         if one is None or one.taken.keys() != first.taken.keys():
             return None
         epochs.append(one)
     lacking = {*range(size)} - first.taken.keys()
-    if is_rest and not (_fills_batches(epochs, lacking) or _has_grouped(sampler, size)):
-        return None
-    return NeverTaken(len(lacking), sampler, is_rest)
+    if is_endless:
+        is_meant = not has_all and _is_part(sampler, lacking, size)
+        is_meant = is_meant or has_a_part(sampler, root)
+        return None if is_meant else NeverTaken(len(lacking), sampler, is_rest=False, cut_at=most)
+    is_rest = is_less and _is_rest(sampler, epochs, lacking, root)
+    return NeverTaken(len(lacking), sampler, is_rest) if is_rest or not is_less else None
+
+
+def _is_rest(sampler: object, epochs: Sequence[_Asked], lacking: set[int], root: str) -> bool:
+    """Whether what is lacking fills no batch, and was not left out on purpose."""
+    size = len(lacking) + len(epochs[0].taken)
+    if _fills_batches(epochs, lacking) or _has_grouped(sampler, size):
+        return True
+    if _is_in_order(epochs) or not all(one.batches for one in epochs):
+        return False
+    if getattr(sampler, "drop_last", False) and len(lacking) < _ASKED_FOR * size:
+        return False
+    return not _is_part(sampler, lacking, size) and leaves_a_rest(sampler, root)
 
 
 def _of_the_job(own: Mapping[str, Any], root: str) -> Any | None:
@@ -83,12 +117,12 @@ class _Asked(NamedTuple):
     """Empty, where it gives no batches."""
 
 
-def _asked_for(sampler: Any, epoch: int, size: int, until: float) -> _Asked | None:
-    """Run an epoch; None where it asks by no numbers, for too many, or takes too long."""
+def _asked_for(sampler: Any, epoch: int, size: int, most: int, until: float) -> _Asked | None:
+    """Run an epoch up to so many; None where it asks by no numbers, or takes too long."""
     if hasattr(sampler, "set_epoch"):
         sampler.set_epoch(epoch)
     found = _Asked(Counter(), [])
-    for one in itertools.islice(sampler, 16 * size):
+    for one in sampler:
         is_batch = isinstance(one, (list, tuple))
         for index in one if is_batch else (one,):
             if type(index) is not int or not 0 <= index < size or time.monotonic() > until:
@@ -96,7 +130,11 @@ def _asked_for(sampler: Any, epoch: int, size: int, until: float) -> _Asked | No
             found.taken[index] += 1
         if is_batch:
             found.batches.append(one)
-    return None if found.taken.total() >= 16 * size else found
+        elif found.taken.total() >= most:
+            break
+        if is_batch and (found.taken.total() >= most or len(found.batches) > most):
+            break
+    return found
 
 
 # --- what fills no batch --------------------------------------------------------------------------
@@ -107,13 +145,18 @@ def _fills_batches(epochs: Sequence[_Asked], lacking: set[int]) -> bool:
 
     One that shuffles nothing leaves out the same on purpose, as torch's own with `drop_last`.
     """
-    if len({tuple(one.taken) for one in epochs}) == 1:
+    if _is_in_order(epochs):
         return False
     sizes = {len(batch) for one in epochs for batch in one.batches}
     if len(sizes) != 1 or any(max(one.taken.values()) > 1 for one in epochs):
         return False
     (each,) = sizes
     return each > 1 and len(lacking) < each * _groups(epochs)
+
+
+def _is_in_order(epochs: Sequence[_Asked]) -> bool:
+    """Whether each epoch asks for the same in one order, as what shuffles nothing does."""
+    return len({tuple(one.taken) for one in epochs}) == 1
 
 
 def _groups(epochs: Sequence[_Asked]) -> int:
@@ -135,6 +178,33 @@ def _has_grouped(sampler: object, size: int) -> bool:
     """Whether a sampler has groups of all samples, those that it never takes among them."""
     every = [*range(size)]
     return any(len(one) == size and sorted(one) == every for one in _divided(sampler, 0))
+
+
+def _is_part(sampler: object, lacking: set[int], size: int) -> bool:
+    """Whether it is made for a part: a list without those, or the first, by their number."""
+    own = own_attributes(sampler)
+    is_counted = not any(type(one) is int and one == size for one in own.values())
+    if is_counted and min(lacking) + len(lacking) == size:
+        return True
+    return any(lacking.isdisjoint(one) for one in _listed(sampler, size, 0))
+
+
+def _listed(thing: object, size: int, depth: int) -> Iterator[set[int]]:
+    """Give the lists of samples, each there once, among what a thing holds."""
+    held = thing if isinstance(thing, (dict, list, tuple)) else own_attributes(thing)
+    for part in held.values() if isinstance(held, Mapping) else held:
+        if type(part).__name__ in ("ndarray", "Tensor", "range", "set"):
+            numbers = part.tolist() if hasattr(part, "tolist") else [*part]
+        elif isinstance(part, (list, tuple)):
+            numbers = part
+        else:
+            if isinstance(part, dict) and depth < _DEEPEST:
+                yield from _listed(part, size, depth + 1)
+            continue
+        if isinstance(numbers, (list, tuple)) and len(numbers) > 1:
+            given = {one for one in numbers if type(one) is int and 0 <= one < size}
+            if len(given) == len(numbers):
+                yield given
 
 
 def _divided(thing: object, depth: int) -> Iterator[list[int]]:

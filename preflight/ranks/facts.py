@@ -136,6 +136,9 @@ class WorldFacts:
     drop_last: bool | None = None
     """Whether the last batch is left out where it is smaller; None: nobody knows."""
 
+    joined: str = ""
+    """Where the job's sources let ranks go on that have more, as `train.py:12`; empty: nowhere."""
+
     counted: bool = False
     """Whether it was made by several ranks, and does divide by itself: what it has is counted."""
 

@@ -103,3 +103,32 @@ def test_the_source_that_has_the_trainer_is_named(tmp_path: Path) -> None:
     assert by_trainer(object(), [], root) is None
     (tmp_path / "run.sh").write_text("python train.py --trainer.replace_sampler_ddp false\n")
     assert by_trainer(made, [], root) is None
+
+
+def test_a_class_of_that_name_that_is_not_lightnings_has_no_trainer(tmp_path: Path) -> None:
+    class LightningDataModule: ...
+
+    root, made = str(tmp_path), LightningDataModule()
+    own = "class LightningDataModule: ...\n\nclass Trainer: ...\n\nTrainer().fit()\n"
+    (tmp_path / "train.py").write_text(own, encoding="utf-8")
+
+    assert by_trainer(made, [], root) is None
+    (tmp_path / "other.py").write_text("import pytorch_lightning as pl\n", encoding="utf-8")
+    assert by_trainer(made, [], root) == "train.py"
+
+
+def test_fabric_divides_only_what_it_is_handed(tmp_path: Path) -> None:
+    """As real ranks of it do: of 96 samples, 48 are lost where it is handed a part, and else 0."""
+
+    class LightningDataModule: ...
+
+    root, made = str(tmp_path), LightningDataModule()
+    text = "from lightning.fabric import Fabric\n\nfabric = Fabric(devices=2)\n"
+    (tmp_path / "train.py").write_text(text, encoding="utf-8")
+
+    assert by_trainer(made, [], root) is None
+    handed = f"{text}loader = fabric.setup_dataloaders(loader)\n"
+    (tmp_path / "train.py").write_text(handed, encoding="utf-8")
+    assert by_trainer(made, [], root) == ""
+    (tmp_path / "train.py").write_text(text + TRAINS, encoding="utf-8")
+    assert by_trainer(made, [], root) == "train.py"

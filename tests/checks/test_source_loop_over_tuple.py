@@ -79,6 +79,48 @@ def test_a_loop_that_stops_is_found(name: str, tmp_path: Path) -> None:
     assert "parts of one tuple" in one.message
 
 
+ROWS = "def run():\n    one, two = [1, 2], [3, 4]\n"
+COUNTED = {
+    "more than zip gives": "    for a, b, c in zip(one, two):\n        print(a, b, c)\n",
+    "fewer": "    for a, b in zip(one, two, one):\n        print(a, b)\n",
+    "with a word": "    for a, b, c in zip(one, two, strict=True):\n        print(a, b, c)\n",
+    "within enumerate": "    for i, (a, b) in enumerate(zip(one, two, one)):\n        pass\n",
+    "enumerate": "    for i, a, b in enumerate(zip(one, two)):\n        print(i, a, b)\n",
+    "of calls": "    for a, b in zip(list(one), [*two], sorted(one)):\n        print(a, b)\n",
+}
+FITTING = {
+    "as many": "    for a, b in zip(one, two):\n        print(a, b)\n",
+    "with a word": "    for a, b in zip(one, two, strict=True):\n        print(a, b)\n",
+    "whole": "    for pair in zip(one, two, one):\n        print(pair)\n",
+    "starred": "    for a, *b in zip(one, two, one):\n        print(a, b)\n",
+    "of a list": "    for a, b, c in zip(*[one, two, one]):\n        print(a, b, c)\n",
+    "within enumerate": "    for i, (a, b) in enumerate(zip(one, two), start=1):\n        pass\n",
+    "a trailing comma": "    for a, b in zip(\n        one,\n        two,\n    ):\n        pass\n",
+    "their own": (
+        "    def zip(*a):\n        return [(1, 2, 3)]\n"
+        "    for a, b, c in zip(one, two):\n        print(a, b, c)\n"
+    ),
+}
+
+
+@pytest.mark.parametrize("name", COUNTED)
+def test_a_loop_that_takes_more_or_fewer_than_zip_gives_stops(name: str, tmp_path: Path) -> None:
+    text = ROWS + COUNTED[name]
+
+    assert stops(text)
+    (one,) = found(tmp_path, text)
+    assert (one.severity, one.at.line) == (Severity.ERROR, 3)
+    assert f"gives {one.evidence['gives']}" in one.message
+
+
+@pytest.mark.parametrize("name", FITTING)
+def test_a_loop_that_takes_as_many_as_zip_gives_is_left_alone(name: str, tmp_path: Path) -> None:
+    text = ROWS + FITTING[name]
+
+    assert not stops(text)
+    assert found(tmp_path, text) == []
+
+
 def test_whose_parts_nobody_knows_gates_nothing(tmp_path: Path) -> None:
     """They may be pairs."""
     text = f"def f():\n    return first(), second()\n{LOOP}"

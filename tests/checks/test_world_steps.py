@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from preflight.facts import RankBatches, RankCount, WorldFacts
-from preflight.finding import Finding
+from preflight.finding import Finding, Severity
 from preflight.ranks.divide import Splitter, tally
 from preflight.ranks.named_splits import RULES
 from preflight.settings.split import steps_of
@@ -138,3 +138,12 @@ def test_what_evens_it_out_is_that_of_the_library() -> None:
 def test_what_could_not_be_made_by_ranks_is_skipped() -> None:
     assert reason("world-steps", RankBatches(name="it", reason="it raises")) == "it raises"
     assert reason("world-steps", RankBatches(name="it")) is None
+
+
+def test_ranks_that_are_joined_do_not_wait() -> None:
+    """A note, which holds up no job: what `Join` is for."""
+    named = {"joined": "train.py:12"}
+    for (one,) in (look(17, 4, "strided", drop_last=False, **named), made(5, 4, **named)):
+        assert one.severity == Severity.NOTE
+        assert "the others go on where train.py:12 stands around their loop" in (one.why or "")
+        assert "hang" not in (one.why or "")

@@ -6,7 +6,17 @@ from dataclasses import replace
 
 import pytest
 
-from preflight.facts import EVALUATES, EVENED, FoundThere, RankSeen, RanksSeen, Same
+from preflight.facts import (
+    EVALUATES,
+    EVENED,
+    FoundThere,
+    Frame,
+    RankLength,
+    RankSeen,
+    RanksSeen,
+    Same,
+    StartedRanks,
+)
 from preflight.finding import Finding, Location, Severity
 from preflight.testing import ask
 from tests.asking import reason
@@ -136,3 +146,14 @@ def _all(facts: RanksSeen) -> list[Finding]:
 def test_other_ranks_than_0_leave_it_to_rank_0() -> None:
 
     assert reason("world-unlike", gathered(rank=1)) == "rank 0 tells of all ranks"
+
+
+def test_in_join_a_script_s_ranks_have_what_they_have() -> None:
+    line = Frame(file="train.py", line=24, function="train", text="for batch in loader:")
+    lengths = tuple(RankLength(rank, 10 - rank, 40 - rank, line) for rank in (0, 1))
+    plain = StartedRanks(name="train.py", lengths=lengths)
+    (waits,) = ask("world-unlike", plain)
+    (goes_on,) = ask("world-unlike", replace(plain, evened=True))
+
+    assert (waits.severity, goes_on.severity) == (Severity.ERROR, Severity.NOTE)
+    assert "the others go on" in (goes_on.why or "")

@@ -543,13 +543,46 @@ def short_ones() -> list[list[int]]:
     return cut(random.sample(those, len(those)), 4, whole=True)
 
 
+class ByTokens(Sampler):
+    """Fills batches of so many tokens, and leaves out what is over of each group."""
+
+    def __iter__(self) -> Any:
+        found = []
+        for group in grouped():
+            now: list[int] = []
+            for index in group:
+                now.append(index)
+                if sum(LENGTHS[one] for one in now) >= 100:
+                    found.append(now)
+                    now = []
+        random.shuffle(found)
+        return iter(found)
+
+
+class RoundAndRound(Sampler):
+    def __iter__(self) -> Any:
+        while True:
+            yield from range(NUMBER)
+
+
+class Cut(DataLoader):
+    """Ends each epoch after so many batches."""
+
+    def __iter__(self) -> Any:
+        return itertools.islice(super().__iter__(), 4)
+
+    def __len__(self) -> int:
+        return 4
+
+
 def by(sampler: Any) -> Any:
     return DataLoader(Rows(60), batch_sampler=sampler)
 
 
 def leaving_a_rest() -> dict[str, Any]:
     found = {one.__name__: by(Batches(one)) for one in (rest_of_each, by_length)}
-    return {**found, "small_groups": by(LargeGroups(4))}
+    found |= {"small_groups": by(LargeGroups(4)), "tokens": by(ByTokens())}
+    return {**found, "cut": of(Cut, sampler=RoundAndRound())}
 
 
 def leaving_none() -> dict[str, Any]:

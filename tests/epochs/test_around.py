@@ -38,6 +38,8 @@ LEFT = {
     "rest_of_each": f"never takes 8 {REST}",
     "by_length": f"never takes 4 {REST}",
     "small_groups": f"never takes 3 {REST}",
+    "tokens": f"never takes 17 {REST}",
+    "cut": "never takes 24 of 40 samples, in each epoch of 16 samples",
 }
 BATCHING = ("of_attribute", "of_method", "of_file", "of_datasets", "of_webdataset")
 SWALLOWS = {"swallows": 5, "swallows_of_workers": 5, "passes_over": 9}

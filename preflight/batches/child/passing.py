@@ -116,8 +116,8 @@ def run(
         if fitted is not None:
             tell(counts=fitted.counts())
         tell(epoch=to_wire(first))
-        if first.ended == "cut" and given is not None and not about["resampled"]:
-            tell(more={"among": to_wire(repeated_so_far(given))})
+        if first.ended == "cut":
+            tell(more=_so_far(loader, first, about, given, where[0]))
         if first.ended != "over" or own_attributes(loader).get("once") is True:
             return
         left = seconds - (time.monotonic() - begun)
@@ -180,6 +180,15 @@ def _swallowed(taken: TakenBatches, length: int | None, root: str) -> LostBatche
     return LostBatches(number=length - came, taken=length, first=came + 1, at=at, error=said)
 
 
+def _so_far(
+    loader: Any, first: Epoch, about: Mapping[str, Any], given: Noted | None, root: str
+) -> dict[str, Any]:
+    """Say what is known of an epoch that was cut off."""
+    if given is None:
+        return _lacking(loader, first, about, root)
+    return {} if about["resampled"] else {"among": to_wire(repeated_so_far(given))}
+
+
 def _reseeded(loader: Any, one: MarkedEpoch, other: MarkedEpoch, root: str) -> SameOrder | None:
     with contextlib.suppress(Exception):  # the user's code, which is not asked for this by the job
         return reseeded([*layers_of(loader)], one, other, root)
@@ -239,15 +248,17 @@ def _lacking(loader: Any, first: Epoch, about: Mapping[str, Any], root: str) -> 
     """Say which samples no batch has, of those that are asked for and of all others."""
     own = own_attributes(real_loader(loader))
     try:
-        if first.rows is not None and first.rows < (about["takes"] or 0):
+        rows = first.rows if first.ended == "over" else None
+        if rows is not None and rows < (about["takes"] or 0):
             return {"gives_none": gives_none(own)}
-        never = never_taken(own, length_of(own.get("dataset")) or 0, root)
+        never = never_taken(own, length_of(own.get("dataset")) or 0, root, rows)
     except Exception:  # noqa: BLE001  the user's code, which is not asked for this by the job
         return {}
     if never is None:
         return {}
     at = to_wire(defined(type(never.sampler), root).at)
-    told = {"never": never.number, "is_rest": never.is_rest, "sampler": at}
+    how = {"is_rest": never.is_rest, "cut_at": never.cut_at}
+    told = {"never": never.number, **how, "sampler": at}
     return {**told, "samples": len(own["dataset"])}
 
 

@@ -38,8 +38,8 @@ _MOST_BATCHES = 1_000_000
 # Items whose names are told.
 _SHOWN = 64
 
-# Samples that are drawn of a large data set with names; of one that is no larger than the second,
-# all. Without names, more are drawn for so many seconds: nothing else tells samples apart.
+# Samples that are drawn of a large data set with names; of one no larger than the second, all.
+# Without names, more are drawn for so many seconds: nothing else tells samples apart.
 _FEW, _ALL, _MORE = 8, 64, 0.5
 
 _Wanted: TypeAlias = Callable[["Names | None"], bool]
@@ -170,7 +170,9 @@ def _items(indices: Sequence[Any], names: Names | None) -> dict[str, Any]:
         found = None
     if found is None or None in found:
         return {"keys": [_number_of(repr(one)) for one in indices], "by": "place", "names": []}
-    return {"keys": [*map(_number_of, found)], "by": "name", "names": found[:_SHOWN]}
+    keys = [*map(_number_of, found)]
+    in_order = {"listed": [key for _, key in sorted(zip(indices, keys, strict=True))]}
+    return {"keys": keys, **in_order, "by": "name", "names": found[:_SHOWN]}
 
 
 def _named(names: Names, index: Any) -> Any:
@@ -259,9 +261,8 @@ def _by_running(loader: Any, real: Any, alive: Callable[[], None]) -> dict[str, 
     if inner is loader or not is_data_loader(inner) or not told["ended"]:
         return told
     counted, found = _run(_of_keys(inner), alive)
-    return (
-        {**told, **found, "samples": None, "read": found["samples"]} if counted["ended"] else told
-    )
+    more = {**found, "samples": None, "read": found["samples"]}
+    return {**told, **more} if counted["ended"] else told
 
 
 @passes_on

@@ -64,6 +64,8 @@ class RankBatches:
 
     batch_size: int | None = None
     drop_last: bool | None = None
+    joined: str = ""
+    """Where the job's sources let ranks go on that have more, as `train.py:12`; empty: nowhere."""
 
 
 class RankLost(NamedTuple):
@@ -88,7 +90,8 @@ class OtherItems(NamedTuple):
     another list), `seed` (in another order), `twice` (a part is divided once more), `alike` (some
     ranks have the same part), `same` (all have), `apart` (none has), `overlapping` (each has some
     of others), `few` (no rank has any), `replicas` (a sampler divides among more ranks), `beyond`
-    (so does whatever else), `before` (ranks are counted from 1),
+    (so does whatever else), `before` (ranks are counted from 1), `between` (each rank's slice ends
+    before the next one's begins),
     `trainer` (Lightning's divides again, of the source `before`); or what ranks have without
     another process: `shared` (all have all), `several` (some have the same); or what is not
     otherwise: `drawn` (each draws the same shards), `undivided` (all have one stream)."""

@@ -9,6 +9,7 @@ import math
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 
+from preflight.ranks.made.borders import borders_of
 from preflight.ranks.made.epoch_items import MOST_ITEMS
 from preflight.ranks.made.facts import NEARLY_ALL, OtherItems
 from preflight.ranks.made.rank_differences import (
@@ -107,6 +108,9 @@ def nobodys(
     spare = max(even, int(_LEAST * wanted))
     if is_one:
         return _alike("same", told, whole, spare) if whole["ended"] else None
+    borders = borders_of(told, whole) if len(told) == ranks and fewer == 1 else None
+    if borders is not None:
+        return borders.left
     if wanted - there > min(spare, max(even, _of_batches(whole, ranks))):
         return OtherItems("twice" if there else "few", wanted - there, wanted, ranks=fewer)
     if not whole["ended"]:
@@ -214,8 +218,10 @@ def _several(told: Sequence[Told], whole: Told, ranks: int) -> OtherItems | None
         owners, here, there = Counter(), sum(map(_count, told)), _count(whole)
         if here > 1.5 * there:
             return None
-    elif not _is_known((*told, whole)) or len({*whole["keys"]}) < len(whole["keys"]):
+    elif not owners.keys() - {*whole["keys"]} and len({*whole["keys"]}) < len(whole["keys"]):
         return None  # some have one name
+    elif not _is_known(told):
+        return None
     size = whole["about"]["batch_size"] or 1
     fills = all(_count(one) % size == 0 for one in told)
     spare = ranks * _streams(whole) * (size if fills else 1)

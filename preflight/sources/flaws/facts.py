@@ -173,6 +173,9 @@ class TupleLoop(NamedTuple):
     scalar: str = ""
     """What of the tuple cannot be taken apart for certain: `step`."""
 
+    gives: int = 0
+    """How many `zip` or `enumerate`, which is the function then, gives at once."""
+
 
 class Returned(NamedTuple):
     """What a function at the top of a file gives."""

@@ -1,4 +1,4 @@
-"""Finds loops over what a function gives that returns one tuple, and is no generator."""
+"""Finds loops that take apart what is of another size: one tuple, or what `zip` gives."""
 
 from __future__ import annotations
 
@@ -32,6 +32,7 @@ def tuple_loops(
     loops = tuple(_loops(body.nodes))
     is_function = not isinstance(body.node, ast.Module)
     hidden = parameters(body) | stored(body.node.body) if loops and is_function else set()
+    yield from _miscounted(body, parsed, file, {*known, *imports})
     for loop in loops:
         name = _called(loop.call, body)
         module = "" if name in known else imports.get(name.partition(".")[0], "")
@@ -77,6 +78,51 @@ def _loops(nodes: Sequence[ast.AST]) -> Iterator[_Loop]:
             continue
         if not any(isinstance(one, ast.Starred) for one in target.elts):
             yield _Loop(node, over, len(target.elts))
+
+
+def _miscounted(body: Body, parsed: Parsed, file: str, others: set[str]) -> Iterator[TupleLoop]:
+    """Give loops that take more or fewer parts than `zip` or `enumerate` gives."""
+    for node in (one for one in body.nodes if isinstance(one, ast.For)):
+        unfit = _unfit(node.target, node.iter)
+        if unfit is None:
+            continue
+        function = last_name(unfit[1].func)
+        if function in others | parameters(body) | stored(body.node.body):
+            continue
+        yield TupleLoop(
+            file=file,
+            line=node.lineno,
+            text=text_at(parsed.lines, node.lineno),
+            code=f"for {ast.unparse(node.target)} in {code_of(node.iter, parsed.lines)}",
+            function=function,
+            size=len(unfit[0].elts),
+            defined=f"{file}:{node.lineno}",
+            gives=_given_at_once(unfit[1]) or 0,
+        )
+
+
+def _unfit(target: ast.expr, over: ast.expr) -> tuple[ast.Tuple | ast.List, ast.Call] | None:
+    """Give the call that gives parts of another number than a target takes."""
+    if not isinstance(over, ast.Call) or not isinstance(over.func, ast.Name) or not over.args:
+        return None
+    if over.func.id == "tqdm":
+        return _unfit(target, over.args[0])
+    number = _given_at_once(over)
+    if number is None or not isinstance(target, (ast.Tuple, ast.List)):
+        return None
+    if any(isinstance(one, ast.Starred) for one in target.elts):
+        return None
+    if len(target.elts) != number:
+        return target, over
+    first = [None, *over.args] if over.func.id == "enumerate" else over.args
+    inner = (_unfit(one, two) for one, two in zip(target.elts, first, strict=False) if two)
+    return next((one for one in inner if one is not None), None)
+
+
+def _given_at_once(call: ast.Call) -> int | None:
+    if any(isinstance(one, ast.Starred) for one in call.args):
+        return None
+    return {"enumerate": 2, "zip": len(call.args)}.get(last_name(call.func))
 
 
 def _called(call: ast.Call, body: Body) -> str:

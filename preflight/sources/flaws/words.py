@@ -37,6 +37,11 @@ _LIST_OF = (
 _PAIRS = re.compile(
     rb"for[ \t][\w(), \t]*,[\w(), \t]*[ \t)]in[ \t]+(?:enumerate\()?([\w.]+)(\(|[ \t]*[:)])"
 )
+_COUNTED = re.compile(
+    rb"for[ \t]+(?:\w+,[ \t]*\()?([\w, \t]+)\)?[ \t]+in[ \t]+(?:tqdm\()?(?:enumerate\()??"
+    rb"(enumerate|zip)\(([^()]*(?:\([^()]*\)[^()]*)*)\)"
+)
+_INNER = re.compile(rb"\([^()]*\)|\[[^\[\]]*\]|,\s*(?:strict|start|total)\s*=.*|,\s*$", re.DOTALL)
 _SEVERAL = re.compile(rb"\breturn\b[ \t]*(?:\(|[^\n]*,)")
 _KNOWN = frozenset(
     b"enumerate zip sorted reversed list set tuple map filter dict iter items product chain".split()
@@ -60,7 +65,7 @@ def signs_in(content: bytes) -> Signs:
     return Signs(
         unbound=b"except" in content and _may_read_unbound(lines),
         jumps=b"finally" in content and _may_jump(lines),
-        loops=_may_loop(content),
+        loops=_may_loop(content) or _may_miscount(content),
         waits=b"while" in content and _IDLE.search(content) is not None,
         orders=_may_order(content),
         states=b".state_dict()" in content and _may_keep_state(content),
@@ -103,6 +108,14 @@ def _may_loop(content: bytes) -> bool:
         if any(_gives_tuple(content, each) for each in given):
             return True
     return False
+
+
+def _may_miscount(content: bytes) -> bool:
+    """Whether a loop may take another number of parts than `zip` or `enumerate` gives."""
+    return any(
+        one[1].count(b",") != (1 if one[2] == b"enumerate" else _INNER.sub(b"", one[3]).count(b","))
+        for one in _COUNTED.finditer(content)
+    )
 
 
 def _is_imported(content: bytes, name: bytes) -> bool:
