@@ -44,6 +44,14 @@ class MarkedEpoch:
             except Exception:  # noqa: BLE001  what nobody can make bytes of
                 self.is_known = False
 
+    def begins_as(self, other: MarkedEpoch) -> bool:
+        """Whether both had the same samples, by a part that tells these from each other."""
+        one, two = self.marks, other.marks
+        known = self.is_known and other.is_known and 0 < len(one) == len(two) < _MOST
+        return known and any(
+            _sequence(one, part) == _sequence(two, part) and _tells(one, part) for part in one[0]
+        )
+
 
 def reseeded(
     layers: Sequence[Any], first: MarkedEpoch, second: MarkedEpoch, root: str

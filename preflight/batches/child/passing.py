@@ -124,7 +124,8 @@ def run(
         second = bounds._replace(seconds=left if given is None else left / 2)
         other = run_epoch(loader, second, tell, [(again or marked_again).take])
         tell(epoch=to_wire(other))
-        tell(more=_lacking(loader, first, about, where[0]))
+        is_same = other.ended == "over" and marked.begins_as(marked_again)
+        tell(more=_lacking(loader, first, about, where[0], is_same=is_same))
         if given is None and other.ended == "over" and not about["resumes"]:
             tell(alike=to_wire(_reseeded(loader, marked, marked_again, where[0])))
         if given is None and about["takes"] is not None:
@@ -185,7 +186,7 @@ def _so_far(
 ) -> dict[str, Any]:
     """Say what is known of an epoch that was cut off."""
     if given is None:
-        return _lacking(loader, first, about, root)
+        return _lacking(loader, first, about, root, is_same=False)
     return {} if about["resampled"] else {"among": to_wire(repeated_so_far(given))}
 
 
@@ -244,13 +245,19 @@ def _is_sure(among: Among, given: Noted, alone: Alone) -> bool:
     return not alone.ends_early or among.is_repeated or bool(among.again)
 
 
-def _lacking(loader: Any, first: Epoch, about: Mapping[str, Any], root: str) -> dict[str, Any]:
-    """Say which samples no batch has, of those that are asked for and of all others."""
+def _lacking(
+    loader: Any, first: Epoch, about: Mapping[str, Any], root: str, *, is_same: bool
+) -> dict[str, Any]:
+    """Say which samples no batch has, of those that are asked for and of all others.
+
+    What is cut leaves out what lies behind the cut only if the next epoch begins as it did.
+    """
     own = own_attributes(real_loader(loader))
     try:
-        rows = first.rows if first.ended == "over" else None
-        if rows is not None and rows < (about["takes"] or 0):
+        is_over = first.ended == "over"
+        if is_over and first.rows is not None and first.rows < (about["takes"] or 0):
             return {"gives_none": gives_none(own)}
+        rows = first.rows if is_same else None
         never = never_taken(own, length_of(own.get("dataset")) or 0, root, rows)
     except Exception:  # noqa: BLE001  the user's code, which is not asked for this by the job
         return {}
