@@ -125,9 +125,14 @@ class TakenBatches:
         if all(rows[place] < max(rows) for place in places):
             return True
         begins = places == [*range(len(places))]
-        own = own_attributes(self._loader)
-        skipped = [v for name, v in own.items() if any(one in str(name) for one in _SKIPS)]
-        return begins and any(type(one) is int and one == len(places) for one in skipped)
+        return begins and len(places) in skipped_by(self._loader)
+
+
+def skipped_by(thing: object) -> list[int]:
+    """Give the numbers that a thing holds under a name which says that so many are skipped."""
+    own = own_attributes(thing)
+    said = [v for name, v in own.items() if any(one in str(name) for one in _SKIPS)]
+    return [one for one in said if type(one) is int and one > 0]
 
 
 def parts_of_batch(batch: Any) -> dict[Any, int]:

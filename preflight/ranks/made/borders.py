@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from preflight.ranks.made.facts import OtherItems
 from preflight.ranks.made.rank_differences import SURE, Told, one_of
+from preflight.ranks.made.skipped import goes_on
 
 
 class Borders(NamedTuple):
@@ -21,8 +22,13 @@ class Borders(NamedTuple):
     """None: each has passed over the first of its part, as where a job is resumed."""
 
 
-def borders_of(told: Sequence[Told], whole: Told) -> Borders | None:
-    """Look at the parts of all ranks; None: they are no parts of that list, or nobody knows."""
+def borders_of(told: Sequence[Told], whole: Told, ranks: int) -> Borders | None:
+    """Look at the parts of ranks; None: they are no parts of that list, or nobody knows."""
+    borders = _borders(told, whole) if len(told) == ranks else None
+    return Borders() if borders is None and goes_on(told, whole, ranks) else borders
+
+
+def _borders(told: Sequence[Told], whole: Told) -> Borders | None:
     if any(one.get("by") not in SURE or not one["ended"] for one in (*told, whole)):
         return None
     order = _listed(whole)

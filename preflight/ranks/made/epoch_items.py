@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from preflight.epochs.sample_numbers import digest
+from preflight.epochs.taken_batches import skipped_by
 from preflight.loaders.drawn_shards import drawn_shards
 from preflight.loaders.epoch import batch_size_of, divided_by, length_of
 from preflight.loaders.sent import never_ends, resamples
@@ -136,8 +137,7 @@ def _by_sampler(
     batches = parts.get("batch_sampler")
     until = time.monotonic() + SAMPLER_SECONDS
     indices: list[Any] = []
-    number = samples = 0
-    ended = True
+    number, samples, ended = 0, 0, True
     for one in parts["sampler"] if batches is None else batches:
         these = [one] if batches is None else [*one]
         number, samples = number + 1, samples + len(these)
@@ -151,7 +151,7 @@ def _by_sampler(
     told = {"batches": number, "samples": samples, "ended": ended, "is_stream": False}
     dataset = parts["dataset"]
     names = names_of(dataset)
-    drawn: dict[str, Any] = {"length": length_of(dataset)}
+    drawn: dict[str, Any] = {"length": length_of(dataset), "offsets": skipped_by(dataset)}
     if draws(names):
         with kept_random_state():  # the next loader's sampler draws on from here
             drawn |= _draws(dataset, names, alive)

@@ -108,7 +108,7 @@ def nobodys(
     spare = max(even, int(_LEAST * wanted))
     if is_one:
         return _alike("same", told, whole, spare) if whole["ended"] else None
-    borders = borders_of(told, whole) if len(told) == ranks and fewer == 1 else None
+    borders = borders_of(told, whole, ranks) if fewer == 1 else None
     if borders is not None:
         return borders.left
     if wanted - there > min(spare, max(even, _of_batches(whole, ranks))):

@@ -1,0 +1,122 @@
+"""What ranks leave out of their parts: a bound that is wrong by one, or what a job has had."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import preflight
+from tests.warming import copies
+
+pytestmark = pytest.mark.slow
+
+SOURCE = """
+import os
+
+from torch.utils.data import DataLoader, Dataset, IterableDataset, get_worker_info
+
+NAMES = [f"cat_{number:03}.png" for number in range(64)]
+HAD = 8
+
+
+def ranks(): return int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+
+
+class Listed(Dataset):
+    def __init__(self, names): self.names = names
+    def __len__(self): return len(self.names)
+    def __getitem__(self, place): return self.names[place]
+
+
+class Resumed(Dataset):
+    def __init__(self, names, start): self.names, self.start = names, start
+    def __len__(self): return len(self.names) - self.start
+    def __getitem__(self, place): return self.names[self.start + place]
+
+
+class Stream(IterableDataset):
+    def __init__(self, step): self.step = step
+    def __iter__(self):
+        (rank, number), info = ranks(), get_worker_info()
+        worker, workers = (info.id, info.num_workers) if info else (0, 1)
+        yield from NAMES[rank + self.step * worker::number * workers]
+
+
+def loaders():
+    rank, number = ranks()
+    each = len(NAMES) // number
+    first, end = rank * each, (rank + 1) * each
+    names = {
+        "begins late": NAMES[first + 1:end],
+        "ends early": NAMES[first:end - 1],
+        "sound": NAMES[first:end],
+        "even": NAMES[:each * number - number][rank::number],
+        "validation": NAMES[6:][rank::number],
+        "resumed by all": NAMES[HAD:][rank::number],
+        "resumed by each": NAMES[rank::number][HAD:],
+        "resumed by its share": NAMES[rank::number][HAD // number:],
+        "resumed in blocks": NAMES[first + HAD // number:end],
+        "resumed in each block": NAMES[first + HAD:end],
+        "full batches": NAMES[first:end - 2],
+    }
+    found = {name: DataLoader(Listed(own), batch_size=2) for name, own in names.items()}
+    found["resumed data"] = DataLoader(Resumed(NAMES[rank::number], 5), batch_size=2)
+    found["stream of two"] = DataLoader(Stream(2), batch_size=2, num_workers=2)
+    found["stream"] = DataLoader(Stream(number), batch_size=2, num_workers=2)
+    return found
+"""
+
+BY_ONE = {"begins late", "ends early"}
+
+
+@pytest.mark.parametrize("ranks", [2, 4])
+def test_a_bound_that_is_wrong_by_one_is_told_and_a_resume_is_not(
+    ranks: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Held against what loaders of each rank really give."""
+    (tmp_path / "train.py").write_text(SOURCE)
+    owners = _owners(tmp_path / "train.py", ranks, monkeypatch)
+
+    with copies():
+        report = preflight.run(
+            "train:loaders",
+            folder=str(tmp_path),
+            world_size=ranks,
+            select=["world-order", "world-steps"],
+        )
+
+    found = {
+        (one.at.name or "").partition("['")[2].removesuffix("']"): one
+        for one in report.findings
+        if one.check == "world-order"
+    }
+    several = {name for name, one in owners.items() if max(one.values()) > 1}
+    assert several == ({"stream of two"} if ranks == 4 else set())
+    assert found.keys() == BY_ONE | several
+    for name in BY_ONE:
+        assert len(owners[name]) == 64 - ranks
+        assert found[name].evidence["others"] == ranks - 1
+        assert found[name].severity.word == "warning"
+    for name in several:
+        assert found[name].evidence["others"] == sum(one > 1 for one in owners[name].values())
+
+
+def _owners(path: Path, ranks: int, monkeypatch: pytest.MonkeyPatch) -> dict[str, Counter[str]]:
+    """Count how many ranks have each sample."""
+    spec = importlib.util.spec_from_file_location("skipping", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module: Any = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    monkeypatch.setenv("WORLD_SIZE", str(ranks))
+    owners: dict[str, Counter[str]] = {}
+    for rank in range(ranks):
+        monkeypatch.setenv("RANK", str(rank))
+        for name, loader in module.loaders().items():
+            own = {one for batch in loader for one in batch}
+            owners.setdefault(name, Counter()).update(own)
+    return owners
