@@ -8,7 +8,6 @@ from typing import TypeAlias
 
 from preflight.facts import Pairing, Unpaired
 from preflight.finding import Finding, Location
-from preflight.job import Trainer
 from preflight.pairing.rules import PLAIN, TEXTS
 from preflight.values.names import counted, joined, shown
 
@@ -31,15 +30,9 @@ def is_nearly_all(failing: Sequence[Unpaired], pairing: Pairing) -> bool:
 
 
 def of_the_rule(
-    found: Found,
-    file: str,
-    failing: Sequence[Unpaired],
-    pairing: Pairing,
-    trainer: Trainer | None,
-    *,
-    in_shard: bool,
+    found: Found, file: str, failing: Sequence[Unpaired], pairing: Pairing, *, in_shard: bool
 ) -> Finding:
-    """Tell all that fail for one reason as one; a trainer's own file may have said the rule."""
+    """Tell all that fail for one reason as one."""
     lacks = failing[0].lacks
     if lacks == "image":
         written = (extension_of(one.instead or "") for one in failing)
@@ -67,7 +60,7 @@ def of_the_rule(
             f"has {counted(len(failing), 'image')} without a caption: {key} = "
             f'"{shown(value)}" asks for {_said(extensions)}, and {beside}'
         )
-        fix = _right_captions(pairing) if trainer is None else _in_trainer(pairing, trainer)
+        fix = _right_captions(pairing)
     alone = "webdataset's to_tuple raises at the first, or a handler drops them all without a word."
     folder = (
         "None of these images is read."
@@ -101,17 +94,6 @@ def _right_captions(pairing: Pairing) -> str:
             return f"Correct preflight.toml: {textfile}{named}."
     none = '"none" where images are meant to have none'
     return f"Write the captions, or correct captions in preflight.toml ({none})."
-
-
-def _in_trainer(pairing: Pairing, trainer: Trainer) -> str:
-    there = next((one for one in pairing.beside if one.lower() in PLAIN), None)
-    key = trainer.extension_key
-    if there is not None and key is not None:
-        return f'Correct {trainer.file}: {key} = ".{shown(there)}".'
-    wanted = pairing.looks_for[0] if pairing.looks_for else "txt"
-    if there is not None:
-        return f"Rename them to .{shown(wanted)}, the only ones that {trainer.name} reads."
-    return f"Write the captions, or say in {trainer.file} that these images have none."
 
 
 def _listed(extensions: Iterable[str]) -> str:

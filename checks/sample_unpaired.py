@@ -44,7 +44,7 @@ from preflight.check import Foreign, check
 from preflight.facts import DatasetCaptions, FolderFacts, Pairing, ShardFacts, Unpaired
 from preflight.finding import Finding, Location, Severity
 from preflight.formats.suffixes.images import SAME_FORMAT
-from preflight.job import Job, Trainer
+from preflight.job import Job
 from preflight.pairing.rules import PLAIN
 from preflight.targets.file_types.suffixes import TABLES
 from preflight.values.names import counted, first_of, shown
@@ -109,7 +109,7 @@ def _tables_alone(facts: FolderFacts) -> str | None:
     skip=_is_left_out,
 )
 def sample_unpaired(
-    facts: ShardFacts | FolderFacts | DatasetCaptions, job: Job
+    facts: ShardFacts | FolderFacts | DatasetCaptions, _job: Job
 ) -> Iterator[Finding]:
     """Tell what fails for one reason as one, and then each sample that lacks something."""
     found = sample_unpaired.found
@@ -120,20 +120,20 @@ def sample_unpaired(
     elif isinstance(facts, ShardFacts) and _is_otherwise(facts):
         yield from in_data.by_loader(found, facts)
     elif isinstance(facts, ShardFacts) and facts.lacking:
-        yield from in_data.of_taken(_by_pairs(facts, job.trainer), facts)
+        yield from in_data.of_taken(_by_pairs(facts), facts)
     elif isinstance(facts, ShardFacts) and in_data.is_open(facts):
-        yield from in_data.of_own_stage(_by_pairs(facts, job.trainer), facts)
+        yield from in_data.of_own_stage(_by_pairs(facts), facts)
     elif isinstance(facts, ShardFacts) and facts.given_whole_by:
-        yield from in_data.of_whole_samples(_by_pairs(facts, job.trainer), facts)
+        yield from in_data.of_whole_samples(_by_pairs(facts), facts)
     elif isinstance(facts, FolderFacts) and facts.asked_by and facts.pairing.rule == "auto":
-        yield from in_data.of_asking(_by_pairs(facts, job.trainer), facts)
+        yield from in_data.of_asking(_by_pairs(facts), facts)
     else:
-        yield from _by_pairs(facts, job.trainer)
+        yield from _by_pairs(facts)
     if isinstance(facts, FolderFacts):
         yield from beside.of_side_folders(found, facts)
 
 
-def _by_pairs(facts: ShardFacts | FolderFacts, trainer: Trainer | None) -> Iterator[Finding]:
+def _by_pairs(facts: ShardFacts | FolderFacts) -> Iterator[Finding]:
     pairing = facts.pairing
     if pairing is None:
         return  # nothing of the archive can be read: shard-damaged says so
@@ -157,7 +157,7 @@ def _by_pairs(facts: ShardFacts | FolderFacts, trainer: Trainer | None) -> Itera
         if is_nearly_all(failing, pairing):
             told = frozenset(failing)
             left = tuple(one for one in left if one not in told)
-            yield of_the_rule(found, facts.file, failing, pairing, trainer, in_shard=in_shard)
+            yield of_the_rule(found, facts.file, failing, pairing, in_shard=in_shard)
     few = _few_that_lack(left, pairing)
     for one in left:
         yield _of_one(one, left, facts, few)

@@ -47,7 +47,6 @@ FLOORS = {
     "targets.file_types": 18,
     "targets": 19,
     "targets.words": 20,
-    "trainers": 20,
     "host": 20,
     "pairing": 20,
     "pipelines.names": 20,

@@ -18,8 +18,6 @@ from preflight.sources.makers.offers import scripts_in
 from preflight.targets.few_pictures import may_only_show
 from preflight.targets.folders import look_around
 from preflight.targets.targets import CacheFolder, Folder, Shard, Source, Unlistable
-from preflight.targets.words.of_trainer import beside, named_by
-from preflight.trainers.data_file import with_trainer
 from preflight.values.names import counted, name_of
 
 _HEAD = """\
@@ -45,11 +43,6 @@ _MADE = """\
 # runs your code, and makes the {0} in its full size. Take the "# " away from what the job uses.
 """
 
-_TRAINED = """\
-# Data, and the caches of it: {0} of {1} says which.
-# An entry [[data]] here would be read in place of it.
-"""
-
 _RUN = """\
 # Scripts of yours that seem to start a training. Naming one runs it, with a few batches of each
 # loader; its arguments stand behind it. Take the "# " away, and add them.
@@ -68,21 +61,14 @@ def write(folder: str, *, force: bool) -> str:
     path = os.path.join(folder, FILE)
     before, job = _said_already(folder, force=force)
     root = job.root if job is not None else folder
-    trained, _ = with_trainer(job or Job(root=root), (), root)
     targets = look_around(root)
-    if trained.trainer is not None:
-        # A run that reads our settings reads that file, too, as long as they name no data.
-        named = [target for _, target in named_by(trained)[0]]
-        targets = (*beside(targets, named)[0],)
-    elif not targets:
+    if not targets:
         text = f"{root} holds no shards, images, cache files or sources"
         raise SettingsError([f"{text}: there is nothing to name, and no {FILE} was written"])
     new = known_of(job, root).without(targets) if job is not None else targets
     made = () if job is not None and (job.loader or job.model) else tuple(_made_in(root))
     made += () if job is not None and job.script else tuple(_scripts_in(root))
     tables = [*_tables(new, root, job), *(one for one in made if one not in before)]
-    if trained.trainer is not None and not before:
-        tables.insert(0, _TRAINED.format(trained.trainer.file, trained.trainer.name))
     if before and not tables:
         return f"{FILE} names all that lies around already."
     text = "\n".join([before.rstrip("\n") + "\n" if before else _HEAD, *tables])

@@ -31,7 +31,6 @@ from preflight.settings.merge import make_job
 from preflight.settings.nearest import Nearest, nearest
 from preflight.targets.words.discover import Discovered, discover
 from preflight.targets.words.named_code import said_of_settings
-from preflight.trainers.data_file import with_trainer
 from preflight.values.code_name import command_for
 from preflight.values.names import name_of
 from preflight.values.state_folder import make_state, write_whole
@@ -58,9 +57,6 @@ class _Understood(NamedTuple):
     found: Discovered
     baseline: Mapping[str, str]
     """Findings that are accepted: the check of each, by its fingerprint."""
-
-    unsure: str | None
-    """Why no trainer's file says which data there is."""
 
 
 def run(
@@ -150,7 +146,6 @@ def run(
             *pictured(job, looking.remarks),
             *summary.left_running(looking.survivors),
             *of_repository(found),
-            *filter(None, [asked.unsure]),
             *summary.interpreter(job, found.targets),
             *(f"Plug-in {name}: {reason}" for name, reason in bad_plugins),
             *stale(
@@ -194,7 +189,7 @@ def _understood(
         environ=os.environ,
         plugins=[check_id.partition("/")[0] for check_id in every if "/" in check_id],
     )
-    job, unsure = with_trainer(placed(job, here), words, here)
+    job = placed(job, here)
     checks = registry.chosen(every, select=select, ignore=ignore)
     for word in (*job.gate.require, *job.gate.may_skip, *(one.check for one in job.ignore)):
         registry.matching(word, every)
@@ -202,7 +197,7 @@ def _understood(
     baseline: Mapping[str, str] = {}
     if job.gate.baseline is not None:
         baseline = gate.read_baseline(os.path.join(job.root, job.gate.baseline))
-    return _Understood(job, checks, found, baseline, unsure)
+    return _Understood(job, checks, found, baseline)
 
 
 # --- the report -----------------------------------------------------------------------------------

@@ -194,7 +194,7 @@ def settings_of(job: Job) -> dict[str, Setting]:
 def _flatten(prefix: str, value: Any, origins: Mapping[str, str], flat: dict[str, Setting]) -> None:
     if isinstance(value, dict):
         for key, inner in value.items():
-            if not (prefix == "" and key in ("origins", "trainer")):
+            if not (prefix == "" and key == "origins"):
                 _flatten(f"{prefix}.{key}" if prefix else key, inner, origins, flat)
     elif isinstance(value, list) and value and isinstance(value[0], dict):
         for index, inner in enumerate(value):

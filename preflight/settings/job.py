@@ -194,23 +194,6 @@ class ScriptSettings(SettingsTable):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Trainer(SettingsTable):
-    """The trainer's own file that names the data, where the settings do not."""
-
-    file: str
-    """Relative to the folder of the run."""
-
-    name: str
-    """What the trainer is called."""
-
-    extension_key: str | None = None
-    """Under which the extension of captions stands in it."""
-
-    holds: Mapping[str, str] = field(default_factory=dict, hash=False)
-    """By the path of a data set, why the trainer finds none of its images."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Job(SettingsTable):
     """The settings as understood."""
 
@@ -235,9 +218,6 @@ class Job(SettingsTable):
     ignore: tuple[Ignore, ...] = ()
     plugins: Mapping[str, Mapping[str, Any]] = field(default_factory=dict, hash=False)
     """The tables of plug-ins, each under the plug-in's name."""
-
-    trainer: Trainer | None = None
-    """What names the data, where it is no file of ours."""
 
     origins: Mapping[str, str] = field(default_factory=dict, hash=False)
     """Where each setting came from: `launch.gpus` -> `preflight.toml:4` or `--gpus`."""

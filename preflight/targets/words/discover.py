@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from typing import NamedTuple
 
 from preflight.kinds.rooms import kinds_of
@@ -29,10 +28,14 @@ from preflight.targets.targets import (
 )
 from preflight.targets.unread import UnreadFolder, unread_in
 from preflight.targets.words.code_words import source_of
-from preflight.targets.words.grouping import by_folder, together
-from preflight.targets.words.in_settings import as_settings_say, entries_by_place
+from preflight.targets.words.grouping import by_folder, of_settings, together
+from preflight.targets.words.in_settings import (
+    as_settings_say,
+    entries_by_place,
+    from_settings,
+    named_data,
+)
 from preflight.targets.words.of_entries import as_entries
-from preflight.targets.words.of_trainer import Pairs, beside, is_of_trainer, named_by
 from preflight.targets.words.passed_over import passed_over
 from preflight.targets.words.path_words import but_unread
 from preflight.targets.words.scripts import divide, read_script
@@ -73,22 +76,29 @@ def discover(words: Iterable[str], job: Job, folder: str) -> Discovered:
         UnknownWordError: a word that fits no rule, or names nothing.
     """
     words, of_script = divide(tuple(words))
-    pairs: Pairs = []
+    pairs: list[tuple[str, Target]] = []
     datasets: list[Dataset] = []
+    by_word: list[tuple[str, Dataset]] = []
     shown: tuple[Folder, ...] = ()
     left: list[Target] = []
     if of_script:
         script = read_script(of_script, folder, job.python)
         pairs.append((script.name_in(folder), script))
     if words or of_script:
-        typed, datasets = _of_words(words, job, folder)
-        pairs += typed
+        entries = entries_by_place(job)
+        for word in words:
+            read = read_word(word, folder, python=job.python)
+            found = tuple(as_settings_say(one, entries) for one in read)
+            pairs += [(word, target) for target in found]
+            by_word += ((word, one) for one in by_folder(word, found, folder))
+        pairs, datasets = as_entries(pairs, by_word, job, folder)
+        datasets = list(together(datasets, folder))
     elif job.names_targets:
-        pairs, datasets = named_by(job)
-        if job.trainer is not None and not (job.loader or job.model or job.script):
-            kept, left = beside(_around(folder), [one for _, one in pairs])
-            pairs += [(_name_around(one, folder), one) for one in kept]
-        elif not job.names_more_than_sources:
+        data_sets = [list(named_data(job, one, f"data.{at}")) for at, one in enumerate(job.data)]
+        datasets += of_settings(job, data_sets)
+        pairs += [pair for named in data_sets for pair in named]
+        pairs += from_settings(job)
+        if not job.names_more_than_sources:
             around = tuple(_around(folder))
             shown = may_only_show(around, folder)
             left = [one for one in around if one not in shown and not isinstance(one, Source)]
@@ -127,24 +137,6 @@ def discover(words: Iterable[str], job: Job, folder: str) -> Discovered:
     )
 
 
-def _of_words(words: Iterable[str], job: Job, folder: str) -> tuple[Pairs, list[Dataset]]:
-    """Give what words name; a trainer's file is one for all that it names."""
-    pairs: Pairs = []
-    by_word: list[tuple[str, Dataset]] = []
-    of_trainer: Pairs = []
-    datasets: list[Dataset] = []
-    entries = entries_by_place(job)
-    if job.trainer is not None:
-        of_trainer, datasets = named_by(replace(job, loader=(), model=(), source=(), script=()))
-    for word in (one for one in words if not is_of_trainer(one, job, folder)):
-        read = read_word(word, folder, python=job.python)
-        found = tuple(as_settings_say(one, entries) for one in read)
-        pairs += [(word, target) for target in found]
-        by_word += ((word, one) for one in by_folder(word, found, folder))
-    pairs, typed = as_entries(pairs, by_word, job, folder)
-    return [*of_trainer, *pairs], [*datasets, *together(typed, folder)]
-
-
 def _around(folder: str) -> Iterator[Target]:
     """Give what lies in a folder, each cache by itself."""
     found = look_around(folder)
@@ -172,7 +164,7 @@ def _unread(
         files = (one for one in targets if isinstance(one, (Shard, Folder, CacheFolder)))
         paths += [""] if any(_lies_in(one.path, job.root) for one in files) else []
         named = [(os.path.join(job.root, one), False) for one in paths]
-        if not job.names_more_than_sources or job.trainer is not None:
+        if not job.names_more_than_sources:
             named = [(folder, not is_run)]
     met: list[str] = []
     for place, of_any_kind in sorted((os.path.normpath(path), kind) for path, kind in named):

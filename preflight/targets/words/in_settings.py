@@ -134,10 +134,6 @@ def named_data(job: Job, data: DataSettings, key: str) -> Iterator[tuple[str, Ta
         if value is None:
             continue
         name = data.name or value
-        if job.trainer is not None and (said := job.trainer.holds.get(value)) is not None:
-            absent = Missing(path=path_below(job.root, value), kind="data", holds=said)
-            yield name, _placed(absent, job, f"{key}.{field}")
-            continue
         try:
             for target in read_data(value, job.root, captions):
                 if isinstance(target, Missing):

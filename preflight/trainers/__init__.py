@@ -1,1 +1,0 @@
-"""The files in which trainers keep what they train on: reads them as entries of settings."""
