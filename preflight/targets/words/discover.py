@@ -28,11 +28,13 @@ from preflight.targets.targets import (
 )
 from preflight.targets.unread import UnreadFolder, unread_in
 from preflight.targets.words.code_words import source_of
+from preflight.targets.words.data_files import DataFiles, absent_in, beside
 from preflight.targets.words.grouping import by_folder, of_settings, together
 from preflight.targets.words.in_settings import (
     as_settings_say,
     entries_by_place,
     from_settings,
+    named_caches,
     named_data,
 )
 from preflight.targets.words.of_entries import as_entries
@@ -41,7 +43,7 @@ from preflight.targets.words.path_words import but_unread
 from preflight.targets.words.scripts import divide, read_script
 from preflight.targets.words.word import folder_in, read_word
 from preflight.values.code_name import Spec, parse_spec
-from preflight.values.names import name_of
+from preflight.values.names import first_of, name_of
 
 
 class Discovered(NamedTuple):
@@ -69,8 +71,12 @@ class Discovered(NamedTuple):
         return tuple(one for one in self.apart if isinstance(one, Dataset))
 
 
-def discover(words: Iterable[str], job: Job, folder: str) -> Discovered:
+def discover(
+    words: Iterable[str], job: Job, folder: str, named: DataFiles = DataFiles()
+) -> Discovered:
     """Find the targets that words name; with no word, those of the settings, or what lies around.
+
+    What files of trainers name is among the settings already.
 
     Raises:
         UnknownWordError: a word that fits no rule, or names nothing.
@@ -86,19 +92,29 @@ def discover(words: Iterable[str], job: Job, folder: str) -> Discovered:
         pairs.append((script.name_in(folder), script))
     if words or of_script:
         entries = entries_by_place(job)
-        for word in words:
+        for word in (one for one in words if one not in named.words):
             read = read_word(word, folder, python=job.python)
             found = tuple(as_settings_say(one, entries) for one in read)
             pairs += [(word, target) for target in found]
             by_word += ((word, one) for one in by_folder(word, found, folder))
         pairs, datasets = as_entries(pairs, by_word, job, folder)
         datasets = list(together(datasets, folder))
-    elif job.names_targets:
-        data_sets = [list(named_data(job, one, f"data.{at}")) for at, one in enumerate(job.data)]
-        datasets += of_settings(job, data_sets)
-        pairs += [pair for named in data_sets for pair in named]
-        pairs += from_settings(job)
-        if not job.names_more_than_sources:
+        if named.words:
+            new = _data_of(job, named.data)
+            datasets += new.datasets
+            pairs += [*new.pairs, *named_caches(job, named.cache), *absent_in(named)]
+            if not pairs:
+                said = f"{first_of([*named.words], len(named.words))} names nothing that lies here"
+                raise UnknownWordError(" ".join([said + ".", *named.remarks]))
+    elif job.names_targets or any(one.absent for one in named.files):
+        new = _data_of(job)
+        datasets += new.datasets
+        pairs += [*new.pairs, *from_settings(job), *absent_in(named)]
+        if named.are_around:
+            rest = tuple(beside(_around(folder), [target for _, target in pairs]))
+            pairs += [(_name_around(one, folder), one) for one in rest]
+            datasets += by_folder(None, rest, folder)
+        if not job.names_more_than_sources and not named.files:
             around = tuple(_around(folder))
             shown = may_only_show(around, folder)
             left = [one for one in around if one not in shown and not isinstance(one, Source)]
@@ -135,6 +151,20 @@ def discover(words: Iterable[str], job: Job, folder: str) -> Discovered:
         unread=tuple(filter(None, unread)),
         may_only_show=shown,
     )
+
+
+class _DataOf(NamedTuple):
+    pairs: list[tuple[str, Target]]
+    datasets: list[Dataset]
+
+
+def _data_of(job: Job, first: int = 0) -> _DataOf:
+    """Give what the settings name as data, from one of their entries on."""
+    every = [
+        list(named_data(job, one, f"data.{at}")) if at >= first else []
+        for at, one in enumerate(job.data)
+    ]
+    return _DataOf([pair for those in every for pair in those], [*of_settings(job, every)])
 
 
 def _around(folder: str) -> Iterator[Target]:
