@@ -60,8 +60,7 @@ def of_the_rule(
     *,
     in_shard: bool,
 ) -> Finding:
-    """Tell all that fail for one reason as one, at the file of a trainer where that is the cause.
-    """
+    """Tell all that fail for one reason as one, where a trainer's own file says it: there."""
     lacks = failing[0].lacks
     if lacks == "image":
         written = (extension_of(one.instead or "") for one in failing)
@@ -95,7 +94,9 @@ def of_the_rule(
     folder = (
         "None of these images is read."
         if lacks == "image"
-        else ("All of these images are left out, or trained with an empty caption.")
+        else "All of these images are left out, or trained with an empty caption."
+        if said is None
+        else "All of these images are trained without their captions, or the job stops at one."
     )
     return found(
         message,
@@ -128,7 +129,7 @@ def _right_captions(pairing: Pairing) -> str:
 
 def _right_in_file(pairing: Pairing, said: SaidInFile) -> str:
     there = next((one for one in pairing.beside if one.lower() in PLAIN), None)
-    file = shown(said.place.file)
+    file = shown(said.place.file or "")
     if there is None:
         return f"Write the captions, or have {file} say what these images have in their place."
     if "caption_extension" in said.text:

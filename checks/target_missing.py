@@ -40,6 +40,9 @@ def target_missing(facts: Absent, job: Job) -> Iterator[Finding]:
     if _may_be_made(facts):
         yield _of_cache(facts, job)
         return
+    if facts.file == facts.named_in:  # a trainer's own file, and not what it names
+        yield _of_file(facts)
+        return
     place = Location(file=facts.named_in, line=facts.named_at, name=facts.file)
     near = f"; beside it lies {shown(facts.near)}" if facts.near else ""
     fix = "Correct the path, or mount the file system on which it lies."
@@ -51,6 +54,15 @@ def target_missing(facts: Absent, job: Job) -> Iterator[Finding]:
         at=place,
         why="The job reads this path too, and stops at it or goes on without it.",
         fix=fix,
+    )
+
+
+def _of_file(facts: Absent) -> Finding:
+    return target_missing.found(
+        facts.holds or "is not there",
+        at=Location(file=facts.file, line=facts.named_at),
+        why="The trainer reads it at its start, and stops.",
+        fix="Mend this line.",
     )
 
 

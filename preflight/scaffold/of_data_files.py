@@ -16,7 +16,9 @@ def entries_of(job: Job, files: DataFiles) -> Iterator[str]:
         if data.caption_extension is not None:
             said["caption_extension"] = data.caption_extension
         entry = table("data", **said)
-        yield _from(job, f"data.{at}.path") + entry + "subfolders = false\n" * (not data.subfolders)
+        entry += f"images = {texts(data.images)}\n" if data.images else ""
+        entry += "" if data.subfolders else "subfolders = false\n"
+        yield _from(job, f"data.{at}.path") + entry
     for at, cache in list(enumerate(job.cache))[files.cache :]:
         entry = table("cache", path=cache.path)
         entry += f"of = {texts(cache.of)}\n" if cache.of else ""
@@ -25,4 +27,4 @@ def entries_of(job: Job, files: DataFiles) -> Iterator[str]:
 
 
 def _from(job: Job, key: str) -> str:
-    return f"# {job.origins[key]} says so; it is not read where this file names data.\n"
+    return f"# From {job.origins[key]}, which no run reads while this file names data.\n"

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from preflight.kinds.target import PathTarget, Target
 from preflight.scaffold.caches import caches
 from preflight.scaffold.data_sets import data_sets
-from preflight.scaffold.of_data_files import entries_of
 from preflight.scaffold.known import known_of
+from preflight.scaffold.of_data_files import entries_of
 from preflight.scaffold.toml_entries import can_be_said, spelled, table
 from preflight.settings.job import DataSettings, Job
 from preflight.settings.nearest import nearest

@@ -17,14 +17,14 @@ Place: TypeAlias = Callable[[str], str]
 """Spells a path, which a trainer takes from the folder where it starts, as the settings do."""
 
 
-class Named(NamedTuple):
+class NamedEntry(NamedTuple):
     """One data set or cache."""
 
     settings: DataSettings | CacheSettings
     lines: Mapping[str, int]
     """Where each key of the settings is said."""
 
-    spelled: Mapping[str, str] = {}  # noqa: RUF012  a named tuple's default
+    spelled: Mapping[str, str] = {}
     """How the file says it, where that is not as the settings do."""
 
 
@@ -50,23 +50,23 @@ class DataFile:
     """The file that names it."""
 
     named_at: int | None = None
-    data: tuple[Named, ...] = ()
-    cache: tuple[Named, ...] = ()
+    data: tuple[NamedEntry, ...] = ()
+    cache: tuple[NamedEntry, ...] = ()
     absent: tuple[Absence, ...] = ()
     left: tuple[str, ...] = ()
     """What it names and nobody looks at, each with the reason."""
 
 
 @dataclass(slots=True)
-class Found:
+class FoundInFile:
     """What was found of a file so far."""
 
-    data: list[Named] = field(default_factory=list)
-    cache: list[Named] = field(default_factory=list)
+    data: list[NamedEntry] = field(default_factory=list)
+    cache: list[NamedEntry] = field(default_factory=list)
     absent: list[Absence] = field(default_factory=list)
     left: list[str] = field(default_factory=list)
 
-    def add(self, one: Named) -> None:
+    def add(self, one: NamedEntry) -> None:
         """Take it in; several resolutions have the same images, which are looked at once."""
         if isinstance(one.settings, CacheSettings):
             self.cache.append(one)
@@ -75,9 +75,13 @@ class Found:
 
     def file(self, path: str) -> DataFile:
         """Give all of it."""
-        parts = (tuple(part) for part in (self.data, self.cache, self.absent, self.left))
-        data, cache, absent, left = parts
-        return DataFile(path=path, data=data, cache=cache, absent=absent, left=left)
+        return DataFile(
+            path=path,
+            data=tuple(self.data),
+            cache=tuple(self.cache),
+            absent=tuple(self.absent),
+            left=tuple(self.left),
+        )
 
 
 def text_in(path: str, encoding: str = "utf-8") -> str | None:

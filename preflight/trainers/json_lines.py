@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 
-_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}:,]|[^\s\[\]{}:,"]+')
+_PIECE = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}:,]|[^\s\[\]{}:,"]+')
 
 
 def json_lines(text: str) -> dict[str, int]:
@@ -14,24 +14,24 @@ def json_lines(text: str) -> dict[str, int]:
     path: list[str] = []
     kinds: list[str] = []
     number, counted, is_key = 1, 0, False
-    for match in _TOKEN.finditer(text):
+    for match in _PIECE.finditer(text):
         number += text.count("\n", counted, match.start())
-        counted, token = match.start(), match[0]
-        if token in ("}", "]"):
+        counted, piece = match.start(), match[0]
+        if piece in ("}", "]"):
             path.pop()
             kinds.pop()
-        elif token == ",":
+        elif piece == ",":
             is_key = kinds[-1] == "{"
             if not is_key:
                 path[-1] = str(int(path[-1]) + 1)
-        elif token == ":":
+        elif piece == ":":
             is_key = False
         else:
             if is_key:
-                path[-1] = json.loads(token)
+                path[-1] = json.loads(piece)
             lines.setdefault(".".join(path), number)
-            if token in ("{", "["):
+            if piece in ("{", "["):
                 path.append("0")
-                kinds.append(token)
-                is_key = token == "{"
+                kinds.append(piece)
+                is_key = piece == "{"
     return lines

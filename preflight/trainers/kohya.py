@@ -17,8 +17,8 @@ from preflight.settings.toml_file import line_numbers
 from preflight.trainers.data_file import (
     Absence,
     DataFile,
-    Found,
-    Named,
+    FoundInFile,
+    NamedEntry,
     Place,
     broken,
     path_of,
@@ -27,10 +27,11 @@ from preflight.trainers.data_file import (
 from preflight.trainers.json_lines import json_lines
 
 _DEFAULT = ".caption"
+_TAKEN = ("png", "jpg", "jpeg", "webp", "bmp", "avif", "jxl")
 _TEXTS = (".txt", ".caption", ".tags")
 
 
-class Started(NamedTuple):
+class StartedWith(NamedTuple):
     """What a script that starts the trainer says beside the file."""
 
     caption_extension: str | None = None
@@ -61,7 +62,9 @@ class _Subset(NamedTuple):
         return next((self.lines[at] for at, _ in self.levels[:2] if at in self.lines), None)
 
 
-def read(path: str, place: Place, folder: str, started: Started | None = None) -> DataFile | None:
+def read(
+    path: str, place: Place, folder: str, started: StartedWith | None = None
+) -> DataFile | None:
     """Read what a file names, which the trainer would be started with in a folder.
 
     None of a file that is something else.
@@ -79,9 +82,9 @@ def read(path: str, place: Place, folder: str, started: Started | None = None) -
     subsets = list(_subsets(tree, lines))
     if not subsets:
         return None
-    found = Found()
+    found = FoundInFile()
     for one in subsets:
-        _take(one, found, path, place, folder, started or Started())
+        _take(one, found, path, place, folder, started or StartedWith())
     return found.file(path)
 
 
@@ -95,7 +98,8 @@ def _toml_lines(text: str) -> dict[str, int]:
         if key.startswith("datasets.subsets.") and at >= 0:
             number, _, rest = key.removeprefix("datasets.subsets.").partition(".")
             before = sum(
-                lines.get(f"datasets.subsets.{one}", line) < starts[at] for one in range(int(number))
+                lines.get(f"datasets.subsets.{one}", line) < starts[at]
+                for one in range(int(number))
             )
             key = f"datasets.{at}.subsets.{int(number) - before}"  # noqa: PLW2901
             key += f".{rest}" if rest else ""  # noqa: PLW2901
@@ -126,7 +130,7 @@ def _tables(value: Any) -> list[dict[str, Any]]:
 
 
 def _take(
-    one: _Subset, found: Found, path: str, place: Place, folder: str, started: Started
+    one: _Subset, found: FoundInFile, path: str, place: Place, folder: str, started: StartedWith
 ) -> None:
     images, metadata = (path_of(one.own.get(key)) for key in ("image_dir", "metadata_file"))
     repeats, _ = one.value("num_repeats")
@@ -137,32 +141,38 @@ def _take(
     at = {"path": one.value("image_dir")[1] or 1}
     if metadata is not None and not is_control:
         line = one.value("metadata_file")[1]
-        if not os.path.isfile(os.path.join(folder, metadata)):
-            found.absent.append(Absence(os.path.join(folder, metadata), None, path, line))
+        table = os.path.join(folder, metadata)
+        if not os.path.isfile(table):
+            holds = "is a folder, and no file of captions" if os.path.isdir(table) else None
+            found.absent.append(Absence(table, holds, path, line))
         there = None if images is None else os.path.join(folder, images)
         if images is not None and there is not None:
             if os.path.isdir(there) and not _holds_image(there):
                 found.left.append(f"{images} (the images of {metadata} do not lie in it)")
             else:
-                found.add(Named(DataSettings(path=place(images), captions="none"), at))
+                found.add(NamedEntry(DataSettings(path=place(images), captions="none"), at))
         return
     if images is None:
         return
     rule, extension, line, spelled = _captions(one, os.path.join(folder, images), started)
     at |= {"caption_extension": line or at["path"]} if extension else {}
     settings = DataSettings(
-        path=place(images), captions=rule, caption_extension=extension, subfolders=False
+        path=place(images),
+        captions=rule,
+        caption_extension=extension,
+        images=_taken(os.path.join(folder, images)),
+        subfolders=False,
     )
-    found.add(Named(settings, at, {"caption_extension": spelled} if spelled else {}))
+    found.add(NamedEntry(settings, at, {"caption_extension": spelled} if spelled else {}))
     control = path_of(one.own.get("conditioning_data_dir"))
     if is_control and control is not None:
         at = {"path": one.value("conditioning_data_dir")[1] or 1}
         settings = DataSettings(path=place(control), captions="none", subfolders=False)
-        found.add(Named(settings, at))
+        found.add(NamedEntry(settings, at))
 
 
 def _captions(
-    one: _Subset, folder: str, started: Started
+    one: _Subset, folder: str, started: StartedWith
 ) -> tuple[Captions, str | None, int | None, str]:
     """Say where the captions of a subset are: the rule, the extension, its line, its words."""
     said, line = one.value("caption_extension")
@@ -174,10 +184,10 @@ def _captions(
             spelled = f"--caption_extension {said} in {os.path.basename(started.file or '')}"
     extension = said if said.startswith(".") else f".{said}"
     needs_none = one.own.get("is_reg") is True or isinstance(one.value("class_tokens")[0], str)
-    if "conditioning_data_dir" not in one.all_have and needs_none:
-        # Captions are read where they are, and the class tokens or nothing taken where they lack.
-        if not _are_meant(folder, extension):
-            return "none", None, None, ""
+    is_control = "conditioning_data_dir" in one.all_have
+    # Captions are read where they are, and the class tokens or nothing taken where they lack.
+    if needs_none and not is_control and not _are_meant(folder, extension):
+        return "none", None, None, ""
     return "textfile", extension, line, spelled
 
 
@@ -188,6 +198,14 @@ def _are_meant(folder: str, extension: str) -> bool:
     with_it = sum(stem + extension in names for stem in stems)
     others = max(sum(stem + one in names for stem in stems) for one in _TEXTS)
     return bool(stems) and (with_it == len(stems) or (not with_it and 2 * others > len(stems)))
+
+
+def _taken(folder: str) -> tuple[str, ...]:
+    """Give what the trainer takes for images, where others lie among them, which it passes over."""
+    suffixes = {name.rpartition(".")[2] for name in _names_in(folder) if is_image(name)}
+    others = {one for one in suffixes if one.lower() not in _TAKEN}
+    are_small = all(one.islower() for one in suffixes - others)  # as the settings spell them
+    return _TAKEN if others and are_small else ()
 
 
 def _holds_image(folder: str) -> bool:

@@ -16,8 +16,8 @@ from preflight.settings.job import CacheSettings, Captions, DataSettings
 from preflight.trainers.data_file import (
     Absence,
     DataFile,
-    Found,
-    Named,
+    FoundInFile,
+    NamedEntry,
     Place,
     broken,
     path_of,
@@ -28,7 +28,12 @@ from preflight.trainers.json_lines import json_lines
 LIST = "multidatabackend.json"
 
 _LOCAL = frozenset({"local", "memory"})
-_TYPES = _LOCAL | {"aws", "csv", "huggingface", "webshart"}
+_TOLD_BY = frozenset(
+    {
+        *("instance_data_dir", "cache_dir", "cache_dir_vae", "dataset_type", "caption_strategy"),
+        *("metadata_backend", "aws_bucket_name", "dataset_name"),
+    }
+)
 _DATA = frozenset({"image", "video", "audio", "conditioning", "eval"})
 _CACHES = frozenset({"text_embeds", "image_embeds", "conditioning_image_embeds"})
 
@@ -44,10 +49,10 @@ _ASSIGNED = re.compile(r"\s*(?:export\s+)?(\w+)=[\"']?([^\"'#\s]*)")
 _HOLE = re.compile(r"\{([^{}]+)\}")
 
 
-class Config(NamedTuple):
+class TrainerConfig(NamedTuple):
     """What is known of the trainer's config."""
 
-    values: Mapping[str, Any] = {}  # noqa: RUF012  a named tuple's default
+    values: Mapping[str, Any] = {}
     path: str | None = None
     line: int | None = None
     """Where it names the list."""
@@ -58,7 +63,7 @@ class Config(NamedTuple):
         return path_of(self.values.get("data_backend_config"))
 
 
-def read_config(path: str) -> Config | None:
+def read_config(path: str) -> TrainerConfig | None:
     """Read a config; None of a file that is something else, or names no list."""
     text = text_in(path)
     name = os.path.basename(path).lower()
@@ -74,7 +79,7 @@ def read_config(path: str) -> Config | None:
     lines = enumerate(text.splitlines(), start=1)
     names = ("data_backend_config", "DATALOADER_CONFIG")
     line = next((at for at, one in lines if any(name in one for name in names)), None)
-    config = Config(values, path, line)
+    config = TrainerConfig(values, path, line)
     return None if config.backends is None else config
 
 
@@ -88,7 +93,7 @@ def _assigned(text: str) -> Iterator[tuple[str, str]]:
             yield _ENV.get(match[1], match[1].lower()), match[2]
 
 
-def read(path: str, place: Place, config: Config, *, named: bool = False) -> DataFile | None:
+def read(path: str, place: Place, config: TrainerConfig, *, named: bool = False) -> DataFile | None:
     """Read what a list names; None of a file that is something else, unless a config names it."""
     text = text_in(path)
     if text is None:
@@ -100,7 +105,7 @@ def read(path: str, place: Place, config: Config, *, named: bool = False) -> Dat
     backends = tree if isinstance(tree, list) else []
     if not any(isinstance(one, dict) and _is_backend(one) for one in backends):
         return None
-    lines, found = json_lines(text), Found()
+    lines, found = json_lines(text), FoundInFile()
     for at, one in enumerate(backends):
         if isinstance(one, dict):
             _Backend(_filled(one, config), f"{at}", lines, config).add(found, path, place)
@@ -108,11 +113,10 @@ def read(path: str, place: Place, config: Config, *, named: bool = False) -> Dat
 
 
 def _is_backend(one: Mapping[str, Any]) -> bool:
-    named = {"instance_data_dir", "cache_dir", "dataset_type", "caption_strategy"} & one.keys()
-    return "id" in one and bool(named or one.get("type") in _TYPES)
+    return "id" in one and not _TOLD_BY.isdisjoint(one)
 
 
-def _filled(one: Mapping[str, Any], config: Config) -> dict[str, Any]:
+def _filled(one: Mapping[str, Any], config: TrainerConfig) -> dict[str, Any]:
     """Fill in what a path says in braces, as the trainer does; what nobody says stays."""
     known = {key: config.values.get(key) for key in ("model_family", "output_dir")}
     known |= {"id": one.get("id")}
@@ -132,12 +136,12 @@ class _Backend(NamedTuple):
     says: Mapping[str, Any]
     at: str
     lines: Mapping[str, int]
-    config: Config
+    config: TrainerConfig
 
     def line(self, key: str) -> int:
         return self.lines.get(f"{self.at}.{key}") or self.lines.get(self.at) or 1
 
-    def add(self, found: Found, path: str, place: Place) -> None:
+    def add(self, found: FoundInFile, path: str, place: Place) -> None:
         name = str(self.says.get("id"))
         kind = str(self.says.get("dataset_type") or "image").strip().lower()
         backend = str(self.says.get("type") or "local")
@@ -152,7 +156,7 @@ class _Backend(NamedTuple):
         else:
             found.left.append(f"{name} (dataset_type {kind})")
 
-    def _add_data(self, found: Found, kind: str, path: str, place: Place) -> None:
+    def _add_data(self, found: FoundInFile, kind: str, path: str, place: Place) -> None:
         key = "instance_data_dir" if "instance_data_dir" in self.says else "instance_data_root"
         folder = path_of(self.says.get(key))
         if folder is None:
@@ -163,12 +167,10 @@ class _Backend(NamedTuple):
             found.left.append(f"{self.says.get('id')} (what stands in {folder} is not known)")
             return
         captions, extension, line = self._captions(kind)
-        settings = DataSettings(
-            path=place(folder), captions=captions, caption_extension=extension
-        )
+        settings = DataSettings(path=place(folder), captions=captions, caption_extension=extension)
         at = {"path": self.line(key), "caption_extension": line}
         spelled = {"caption_extension": 'caption_strategy = "textfile"'} if extension else {}
-        found.add(Named(settings, at, spelled))
+        found.add(NamedEntry(settings, at, spelled))
         self._add_cache(found, "cache_dir_vae", place, of=settings.path)
 
     def _captions(self, kind: str) -> tuple[Captions, str | None, int]:
@@ -182,9 +184,13 @@ class _Backend(NamedTuple):
         if strategy == "textfile":
             return "textfile", ".txt", line
         known: dict[str, Captions] = {"instanceprompt": "prompt", "instance_prompt": "prompt"}
-        return known.get(str(strategy), "filename" if strategy == "filename" else "none"), None, line
+        return (
+            known.get(str(strategy), "filename" if strategy == "filename" else "none"),
+            None,
+            line,
+        )
 
-    def _add_cache(self, found: Found, key: str, place: Place, of: str | None = None) -> None:
+    def _add_cache(self, found: FoundInFile, key: str, place: Place, of: str | None = None) -> None:
         folder = path_of(self.says.get(key))
         if folder is None or _HOLE.search(folder):
             return
@@ -197,7 +203,7 @@ class _Backend(NamedTuple):
             of=(of,) if whole and of is not None else (),
             key=rule if whole else None,
         )
-        found.add(Named(settings, {"path": self.line(key), "of": self.line(key)}))
+        found.add(NamedEntry(settings, {"path": self.line(key), "of": self.line(key)}))
 
 
 def _number(value: Any) -> float:

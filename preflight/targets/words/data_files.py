@@ -40,6 +40,9 @@ class DataFiles:
         return bool(self.files) and not self.words
 
 
+NO_FILES = DataFiles()
+
+
 def with_data_files(words: Iterable[str], job: Job, folder: str) -> tuple[Job, DataFiles]:
     """Add to a job what the files of trainers name, by words or around, as started in a folder.
 
@@ -113,17 +116,13 @@ def _is_to_be(cache: CacheSettings, file: DataFile, job: Job) -> bool:
     return near is None or near in others
 
 
-def absent_in(named: DataFiles) -> Iterator[tuple[str, Target]]:
+def absent_in(named: DataFiles, root: str) -> Iterator[tuple[str, Target]]:
     """Give what the files name, or are themselves, and without which no trainer starts."""
     for file in named.files:
         for one in file.absent:
-            yield file.path, Missing(
-                path=one.path,
-                kind="data",
-                holds=one.holds,
-                named_in=one.file,
-                named_at=one.line,
-            )
+            by = None if one.file is None else name_of(one.file, root)
+            absent = Missing(path=one.path, kind="data", holds=one.holds)
+            yield name_of(file.path, root), replace(absent, named_in=by, named_at=one.line)
 
 
 def beside(around: Iterable[Target], named: Iterable[Target]) -> Iterator[Target]:

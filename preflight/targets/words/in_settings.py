@@ -34,7 +34,6 @@ from preflight.targets.words.scripts import read_line
 from preflight.values.code_name import parse_spec
 from preflight.values.names import path_below
 
-
 _BELOW = "holds no image itself, and what lies in the folders below it is not read"
 
 
