@@ -181,7 +181,7 @@ def _captions(
         said, spelled = _DEFAULT, f'caption_extension, "{_DEFAULT}" where it is not said,'
         if started.caption_extension:
             said = started.caption_extension
-            spelled = f"--caption_extension {said} in {os.path.basename(started.file or '')}"
+            spelled = f'caption_extension = "{said}" in {os.path.basename(started.file or "")}'
     extension = said if said.startswith(".") else f".{said}"
     needs_none = one.own.get("is_reg") is True or isinstance(one.value("class_tokens")[0], str)
     is_control = "conditioning_data_dir" in one.all_have
