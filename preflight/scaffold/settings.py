@@ -19,7 +19,7 @@ from preflight.sources.makers.offers import scripts_in
 from preflight.targets.few_pictures import may_only_show
 from preflight.targets.folders import look_around
 from preflight.targets.targets import CacheFolder, Folder, Shard, Source, Unlistable
-from preflight.targets.words.data_files import beside, with_data_files
+from preflight.targets.words.data_files import absent_in, beside, with_data_files
 from preflight.targets.words.discover import discover
 from preflight.values.names import counted, name_of
 
@@ -66,9 +66,11 @@ def write(folder: str, *, force: bool) -> str:
     root = job.root if job is not None else folder
     targets = look_around(root)
     read, files = with_data_files((), job or Job(root=root), root)
-    for one in (one for file in files.files for one in file.absent):
-        at = f"{name_of(one.file or one.path, root)}:{one.line or 1}"
-        said = one.holds or f"names {name_of(one.path, root)}, which is not there"
+    for _, one in absent_in(files, root):
+        name = name_of(one.path, root)
+        at = f"{one.named_in or name}:{one.named_at or 1}"
+        wrong = one.holds or "is not there"
+        said = wrong if name == one.named_in else f"names {name}, which {wrong}"
         raise SettingsError([f"{at}: {said}; mend it first, or no entry can be written of it"])
     if not targets and not files.files:
         text = f"{root} holds no shards, images, cache files or sources"

@@ -129,6 +129,18 @@ def test_a_folder_that_is_not_there_is_told_at_its_line(tmp_path: Path) -> None:
     assert [one.at.line for one in told(tmp_path, "config/dataset.toml")] == [3, 6]
 
 
+def test_a_file_in_the_place_of_a_folder_is_told_at_its_line(tmp_path: Path) -> None:
+    """The trainer takes it for a folder without images, and goes on."""
+    photos(tmp_path / "a", texts=".caption")
+    put(tmp_path, "notes.txt", content=b"x")
+    put(tmp_path, "dataset.toml", content=(subset("notes.txt") + subset("a")).encode())
+
+    (finding,) = told(tmp_path)
+
+    assert (finding.check, finding.at.line) == ("target-missing", 3)
+    assert finding.message == "is a file, and no folder"
+
+
 def test_only_what_lies_in_the_folder_itself_is_read(tmp_path: Path) -> None:
     """The trainer looks at no folder below; so neither a lack there counts, nor an image."""
     photos(tmp_path / "a", texts=".caption")

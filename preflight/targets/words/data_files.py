@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from preflight.cached_files.cache_listing import list_cache
 from preflight.kinds.target import PathTarget, Target
-from preflight.settings.job import CacheSettings, Job
+from preflight.settings.job import CacheSettings, DataSettings, Job
 from preflight.targets.near_paths import near_path
 from preflight.targets.targets import CacheFolder, Folder, Missing, Shard
 from preflight.targets.words.scripts import divide
@@ -90,6 +90,8 @@ def _merged(job: Job, files: tuple[DataFile, ...]) -> Job:
             for one in those:
                 if isinstance(one.settings, CacheSettings) and _is_to_be(one.settings, file, job):
                     continue
+                if _is_no_folder(one.settings, job.root):
+                    continue
                 key = f"{table}.{len(into)}"
                 into.append(one.settings)  # type: ignore[arg-type]  # each has its own
                 origins |= {f"{key}.{name}": f"{shown}:{line}" for name, line in one.lines.items()}
@@ -116,13 +118,23 @@ def _is_to_be(cache: CacheSettings, file: DataFile, job: Job) -> bool:
     return near is None or near in others
 
 
-def absent_in(named: DataFiles, root: str) -> Iterator[tuple[str, Target]]:
+def _is_no_folder(one: DataSettings | CacheSettings, root: str) -> bool:
+    """Whether a data set is a file: the trainers read folders, and take this one for empty."""
+    return isinstance(one, DataSettings) and os.path.isfile(path_below(root, one.path or "."))
+
+
+def absent_in(named: DataFiles, root: str) -> Iterator[tuple[str, Missing]]:
     """Give what the files name, or are themselves, and without which no trainer starts."""
     for file in named.files:
         for one in file.absent:
             by = None if one.file is None else name_of(one.file, root)
             absent = Missing(path=one.path, kind="data", holds=one.holds)
             yield name_of(file.path, root), replace(absent, named_in=by, named_at=one.line)
+        for entry in (one for one in file.data if _is_no_folder(one.settings, root)):
+            path = path_below(root, entry.settings.path or ".")
+            absent = Missing(path=path, kind="data", holds="is a file, and no folder")
+            by, line = name_of(file.path, root), entry.lines.get("path")
+            yield name_of(path, root), replace(absent, named_in=by, named_at=line)
 
 
 def beside(around: Iterable[Target], named: Iterable[Target]) -> Iterator[Target]:

@@ -84,7 +84,7 @@ def discover(
     words, of_script = divide(tuple(words))
     if words or of_script:
         some = _of_words(words, of_script, job, folder, named)
-    elif job.names_targets or any(one.absent for one in named.files):
+    elif job.names_targets or any(one.absent or one.data for one in named.files):
         some = _of_settings(job, folder, named)
     else:
         some = _of_around(folder)
