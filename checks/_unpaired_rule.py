@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from preflight.facts import Pairing, Unpaired
 from preflight.finding import Finding, Location
+from preflight.job import Job
 from preflight.pairing.rules import PLAIN, TEXTS
-from preflight.values.names import counted, joined, shown
+from preflight.values.names import counted, joined, name_of, path_below, shown
 
 Found: TypeAlias = Callable[..., Finding]
 
@@ -29,10 +30,37 @@ def is_nearly_all(failing: Sequence[Unpaired], pairing: Pairing) -> bool:
     return 10 * len(failing) >= 9 * (len(failing) + pairing.whole)
 
 
+class SaidInFile(NamedTuple):
+    """How a trainer's own file says where the captions of a folder are."""
+
+    text: str
+    """`caption_extension = ".txt"`."""
+
+    place: Location
+
+
+def said_in_file(file: str, pairing: Pairing, job: Job) -> SaidInFile | None:
+    """Find what a trainer's own file says of the captions of a folder."""
+    for at, one in enumerate(job.data):
+        key = f"data.{at}.caption_extension"
+        extension = (one.caption_extension or "").lstrip(".")
+        same = one.path is not None and name_of(path_below(job.root, one.path), job.root) == file
+        if same and key in job.spelled and extension in pairing.looks_for:
+            there, line = job.origin(key)
+            return SaidInFile(job.spelled[key], Location(file=there or file, line=line, name=file))
+    return None
+
+
 def of_the_rule(
-    found: Found, file: str, failing: Sequence[Unpaired], pairing: Pairing, *, in_shard: bool
+    found: Found,
+    file: str,
+    failing: Sequence[Unpaired],
+    pairing: Pairing,
+    said: SaidInFile | None = None,
+    *,
+    in_shard: bool,
 ) -> Finding:
-    """Tell all that fail for one reason as one."""
+    """Tell all that fail for one reason as one, where a trainer's own file says it: there."""
     lacks = failing[0].lacks
     if lacks == "image":
         written = (extension_of(one.instead or "") for one in failing)
@@ -56,20 +84,23 @@ def of_the_rule(
         value = pairing.looks_for[0] if _is_named(pairing) else pairing.rule
         beside = f"beside them is {_said(pairing.beside)}" if pairing.beside else "none is there"
         extensions = [one for one in pairing.looks_for if "/" not in one]  # a table is no such file
+        rule = f'{key} = "{shown(value)}"' if said is None else shown(said.text)
         message = (
-            f"has {counted(len(failing), 'image')} without a caption: {key} = "
-            f'"{shown(value)}" asks for {_said(extensions)}, and {beside}'
+            f"has {counted(len(failing), 'image')} without a caption: {rule} asks for "
+            f"{_said(extensions)}, and {beside}"
         )
-        fix = _right_captions(pairing)
+        fix = _right_captions(pairing) if said is None else _right_in_file(pairing, said)
     alone = "webdataset's to_tuple raises at the first, or a handler drops them all without a word."
     folder = (
         "None of these images is read."
         if lacks == "image"
-        else ("All of these images are left out, or trained with an empty caption.")
+        else "All of these images are left out, or trained with an empty caption."
+        if said is None
+        else "All of these images are trained without their captions, or the job stops at one."
     )
     return found(
         message,
-        at=Location(file=file),
+        at=Location(file=file) if said is None or lacks == "image" else said.place,
         why=alone if in_shard else folder,
         fix=fix,
         evidence={"lacks": lacks, "samples": len(failing)},
@@ -94,6 +125,16 @@ def _right_captions(pairing: Pairing) -> str:
             return f"Correct preflight.toml: {textfile}{named}."
     none = '"none" where images are meant to have none'
     return f"Write the captions, or correct captions in preflight.toml ({none})."
+
+
+def _right_in_file(pairing: Pairing, said: SaidInFile) -> str:
+    there = next((one for one in pairing.beside if one.lower() in PLAIN), None)
+    file = shown(said.place.file or "")
+    if there is None:
+        return f"Write the captions, or have {file} say what these images have in their place."
+    if "caption_extension" in said.text:
+        return f'Say caption_extension = ".{shown(there)}" in {file}.'
+    return f"Rename them to {_said(pairing.looks_for[:1])}: the trainer reads no others."
 
 
 def _listed(extensions: Iterable[str]) -> str:

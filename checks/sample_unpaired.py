@@ -59,6 +59,7 @@ from ._unpaired_rule import (
     extension_of,
     is_nearly_all,
     of_the_rule,
+    said_in_file,
 )
 
 _TOLD_ELSEWHERE = frozenset({"link", "apart"})
@@ -109,7 +110,7 @@ def _tables_alone(facts: FolderFacts) -> str | None:
     skip=_is_left_out,
 )
 def sample_unpaired(
-    facts: ShardFacts | FolderFacts | DatasetCaptions, _job: Job
+    facts: ShardFacts | FolderFacts | DatasetCaptions, job: Job
 ) -> Iterator[Finding]:
     """Tell what fails for one reason as one, and then each sample that lacks something."""
     found = sample_unpaired.found
@@ -120,20 +121,20 @@ def sample_unpaired(
     elif isinstance(facts, ShardFacts) and _is_otherwise(facts):
         yield from in_data.by_loader(found, facts)
     elif isinstance(facts, ShardFacts) and facts.lacking:
-        yield from in_data.of_taken(_by_pairs(facts), facts)
+        yield from in_data.of_taken(_by_pairs(facts, job), facts)
     elif isinstance(facts, ShardFacts) and in_data.is_open(facts):
-        yield from in_data.of_own_stage(_by_pairs(facts), facts)
+        yield from in_data.of_own_stage(_by_pairs(facts, job), facts)
     elif isinstance(facts, ShardFacts) and facts.given_whole_by:
-        yield from in_data.of_whole_samples(_by_pairs(facts), facts)
+        yield from in_data.of_whole_samples(_by_pairs(facts, job), facts)
     elif isinstance(facts, FolderFacts) and facts.asked_by and facts.pairing.rule == "auto":
-        yield from in_data.of_asking(_by_pairs(facts), facts)
+        yield from in_data.of_asking(_by_pairs(facts, job), facts)
     else:
-        yield from _by_pairs(facts)
+        yield from _by_pairs(facts, job)
     if isinstance(facts, FolderFacts):
         yield from beside.of_side_folders(found, facts)
 
 
-def _by_pairs(facts: ShardFacts | FolderFacts) -> Iterator[Finding]:
+def _by_pairs(facts: ShardFacts | FolderFacts, job: Job) -> Iterator[Finding]:
     pairing = facts.pairing
     if pairing is None:
         return  # nothing of the archive can be read: shard-damaged says so
@@ -157,7 +158,8 @@ def _by_pairs(facts: ShardFacts | FolderFacts) -> Iterator[Finding]:
         if is_nearly_all(failing, pairing):
             told = frozenset(failing)
             left = tuple(one for one in left if one not in told)
-            yield of_the_rule(found, facts.file, failing, pairing, in_shard=in_shard)
+            said = None if in_shard else said_in_file(facts.file, pairing, job)
+            yield of_the_rule(found, facts.file, failing, pairing, said, in_shard=in_shard)
     few = _few_that_lack(left, pairing)
     for one in left:
         yield _of_one(one, left, facts, few)

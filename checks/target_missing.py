@@ -1,9 +1,11 @@
 """Something that the settings name, and that is not there.
 
 What it finds
-    A folder, file or pattern in preflight.toml that names nothing, or a folder that is named as a
-    data set and holds no image and no shard. A cache folder that is not there is a note, since a
-    trainer makes it at its first run; and a warning where a name like it lies beside it.
+    A folder, file or pattern that names nothing, in preflight.toml or in the file in which a
+    trainer keeps its data sets (kohya's dataset config, SimpleTuner's multidatabackend.json); a
+    folder that is named there as a data set and holds no image and no shard; and such a file that
+    is no valid TOML or JSON. A cache folder that is not there is a note, since a trainer makes it
+    at its first run; and a warning where a name like it lies beside it.
 
 Why it matters
     The job reads the same path. It stops at its start; or, where the code goes on without what it
@@ -38,13 +40,29 @@ def target_missing(facts: Absent, job: Job) -> Iterator[Finding]:
     if _may_be_made(facts):
         yield _of_cache(facts, job)
         return
+    if facts.file == facts.named_in:  # a trainer's own file, and not what it names
+        yield _of_file(facts)
+        return
     place = Location(file=facts.named_in, line=facts.named_at, name=facts.file)
     near = f"; beside it lies {shown(facts.near)}" if facts.near else ""
+    fix = "Correct the path, or mount the file system on which it lies."
+    if facts.elsewhere is not None:
+        near = f" from here; from {shown(facts.named_in or '')} there is {shown(facts.elsewhere)}"
+        fix = "Start the job in that file's folder, or say the path from where it starts."
     yield target_missing.found(
         f"{facts.holds}{near}" if facts.holds else f"there is no such {facts.kind} path{near}",
         at=place,
         why="The job reads this path too, and stops at it or goes on without it.",
-        fix="Correct the path, or mount the file system on which it lies.",
+        fix=fix,
+    )
+
+
+def _of_file(facts: Absent) -> Finding:
+    return target_missing.found(
+        facts.holds or "is not there",
+        at=Location(file=facts.file, line=facts.named_at),
+        why="The trainer reads it at its start, and stops.",
+        fix="Mend this line.",
     )
 
 

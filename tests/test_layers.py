@@ -45,6 +45,7 @@ FLOORS = {
     "file_access": 16,
     "cached_files": 17,
     "targets.file_types": 18,
+    "trainers": 18,
     "targets": 19,
     "targets.words": 20,
     "host": 20,

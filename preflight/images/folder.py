@@ -65,7 +65,8 @@ def list_folder(folder: Folder, root: str) -> ImageListing:
     with os.scandir(top):
         pass  # what is wrong with the folder that was named goes up
     extension = folder.captions.extension or ""
-    contents = tuple(list_all(top, root, extension if "." in extension else ""))
+    longer = extension if "." in extension else ""
+    contents = tuple(list_all(top, root, longer, below=folder.captions.subfolders))
     pairing = pair_contents(contents, folder.captions)
     unreadable: list[tuple[str, ...]] = [
         (one.place, one.error) for one in contents if one.error is not None

@@ -128,8 +128,12 @@ def count_of(stems: Stems, is_one: Callable[[str], bool]) -> int:
     )
 
 
-def list_all(top: str, root: str, longer: str = "") -> Iterator[FolderContents]:
+def list_all(
+    top: str, root: str, longer: str = "", *, below: bool = True
+) -> Iterator[FolderContents]:
     """Give what is in each folder; `longer` is a suffix of several parts that files may have.
+
+    Where what lies `below` does not count, only the first folder is given.
 
     Links are followed; a folder that was met before, by whatever path, is not entered again.
     """
@@ -152,7 +156,7 @@ def list_all(top: str, root: str, longer: str = "") -> Iterator[FolderContents]:
             _contents(path, place, files, no_files, longer), left_behind=tuple(left_behind)
         )
         paths = ((os.path.join(path, one), found.inside(one)) for one in folders)
-        waiting += (one for one in paths if not leads_to_system(one[0]))
+        waiting += (one for one in paths if below and not leads_to_system(one[0]))
         yield found
 
 

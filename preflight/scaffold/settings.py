@@ -9,6 +9,7 @@ from preflight.kinds.target import PathTarget, Target
 from preflight.scaffold.caches import caches
 from preflight.scaffold.data_sets import data_sets
 from preflight.scaffold.known import known_of
+from preflight.scaffold.of_data_files import entries_of
 from preflight.scaffold.toml_entries import can_be_said, spelled, table
 from preflight.settings.job import DataSettings, Job
 from preflight.settings.nearest import nearest
@@ -18,6 +19,8 @@ from preflight.sources.makers.offers import scripts_in
 from preflight.targets.few_pictures import may_only_show
 from preflight.targets.folders import look_around
 from preflight.targets.targets import CacheFolder, Folder, Shard, Source, Unlistable
+from preflight.targets.words.data_files import absent_in, beside, with_data_files
+from preflight.targets.words.discover import discover
 from preflight.values.names import counted, name_of
 
 _HEAD = """\
@@ -62,13 +65,24 @@ def write(folder: str, *, force: bool) -> str:
     before, job = _said_already(folder, force=force)
     root = job.root if job is not None else folder
     targets = look_around(root)
-    if not targets:
+    read, files = with_data_files((), job or Job(root=root), root)
+    for _, one in absent_in(files, root):
+        name = name_of(one.path, root)
+        at = f"{one.named_in or name}:{one.named_at or 1}"
+        wrong = one.holds or "is not there"
+        said = wrong if name == one.named_in else f"names {name}, which {wrong}"
+        raise SettingsError([f"{at}: {said}; mend it first, or no entry can be written of it"])
+    if not targets and not files.files:
         text = f"{root} holds no shards, images, cache files or sources"
         raise SettingsError([f"{text}: there is nothing to name, and no {FILE} was written"])
     new = known_of(job, root).without(targets) if job is not None else targets
+    if files.files:
+        new = tuple(beside(new, discover((), read, root).targets))
     made = () if job is not None and (job.loader or job.model) else tuple(_made_in(root))
     made += () if job is not None and job.script else tuple(_scripts_in(root))
-    tables = [*_tables(new, root, job), *(one for one in made if one not in before)]
+    known = read if files.files else job
+    tables = [*entries_of(read, files), *_tables(new, root, known)]
+    tables += (one for one in made if one not in before)
     if before and not tables:
         return f"{FILE} names all that lies around already."
     text = "\n".join([before.rstrip("\n") + "\n" if before else _HEAD, *tables])

@@ -26,9 +26,10 @@ from preflight.session.earned import unasked, unearned, unreached
 from preflight.session.look import Looks
 from preflight.session.pictured import pictured, placed
 from preflight.session.progress import Progress, Watch
-from preflight.settings.job import Job
+from preflight.settings.job import NOTES, Job
 from preflight.settings.merge import make_job
 from preflight.settings.nearest import Nearest, nearest
+from preflight.targets.words.data_files import with_data_files
 from preflight.targets.words.discover import Discovered, discover
 from preflight.targets.words.named_code import said_of_settings
 from preflight.values.code_name import command_for
@@ -57,6 +58,9 @@ class _Understood(NamedTuple):
     found: Discovered
     baseline: Mapping[str, str]
     """Findings that are accepted: the check of each, by its fingerprint."""
+
+    remarks: tuple[str, ...]
+    """What is not looked at of what a trainer's own file names."""
 
 
 def run(
@@ -146,6 +150,7 @@ def run(
             *pictured(job, looking.remarks),
             *summary.left_running(looking.survivors),
             *of_repository(found),
+            *asked.remarks,
             *summary.interpreter(job, found.targets),
             *(f"Plug-in {name}: {reason}" for name, reason in bad_plugins),
             *stale(
@@ -193,11 +198,12 @@ def _understood(
     checks = registry.chosen(every, select=select, ignore=ignore)
     for word in (*job.gate.require, *job.gate.may_skip, *(one.check for one in job.ignore)):
         registry.matching(word, every)
-    found = discover(words, job, here)
+    job, named = with_data_files(words, job, here)
+    found = discover(words, job, here, named)
     baseline: Mapping[str, str] = {}
     if job.gate.baseline is not None:
         baseline = gate.read_baseline(os.path.join(job.root, job.gate.baseline))
-    return _Understood(job, checks, found, baseline)
+    return _Understood(job, checks, found, baseline, named.remarks)
 
 
 # --- the report -----------------------------------------------------------------------------------
@@ -251,7 +257,7 @@ def report_of(
 
 def secrets_of(job: Job, *said: str) -> Secrets:
     """Know the secrets of the environment, of the settings, and of what was typed."""
-    settings = {name: value for name, value in to_wire(job).items() if name != "origins"}
+    settings = {name: value for name, value in to_wire(job).items() if name not in NOTES}
     return Secrets.known(os.environ, said, settings)
 
 

@@ -17,7 +17,7 @@ from preflight.kinds.rooms import kind_of_facts, kinds_of
 from preflight.kinds.target import Target
 from preflight.session.counts import by_row, may_come_of
 from preflight.session.look import Looks
-from preflight.settings.job import UNREAD, Job
+from preflight.settings.job import NOTES, UNREAD, Job
 from preflight.targets.targets import Missing
 from preflight.targets.words.discover import Discovered
 from preflight.values.names import counted, many_of
@@ -194,7 +194,7 @@ def settings_of(job: Job) -> dict[str, Setting]:
 def _flatten(prefix: str, value: Any, origins: Mapping[str, str], flat: dict[str, Setting]) -> None:
     if isinstance(value, dict):
         for key, inner in value.items():
-            if not (prefix == "" and key == "origins"):
+            if prefix or key not in NOTES:
                 _flatten(f"{prefix}.{key}" if prefix else key, inner, origins, flat)
     elif isinstance(value, list) and value and isinstance(value[0], dict):
         for index, inner in enumerate(value):

@@ -74,6 +74,9 @@ class DataSettings(SettingsTable):
     images: tuple[str, ...] = ()
     """Extensions that the pipeline takes for images, such as `["jpg", "png"]`; empty: every one."""
 
+    subfolders: bool = True
+    """Whether the images below its folder are read too, and not only those that lie in it."""
+
     resolution: int | None = None
     """Pixels of a side that images are brought to."""
 
@@ -219,6 +222,12 @@ class Job(SettingsTable):
     plugins: Mapping[str, Mapping[str, Any]] = field(default_factory=dict, hash=False)
     """The tables of plug-ins, each under the plug-in's name."""
 
+    data_files: tuple[str, ...] = ()
+    """The files of trainers that data sets and caches were read from."""
+
+    spelled: Mapping[str, str] = field(default_factory=dict, hash=False)
+    """How such a file says what stands here in our words."""
+
     origins: Mapping[str, str] = field(default_factory=dict, hash=False)
     """Where each setting came from: `launch.gpus` -> `preflight.toml:4` or `--gpus`."""
 
@@ -259,3 +268,6 @@ UNREAD = frozenset(
     }
 )
 """Settings that are valid and that no reader and no check of this version uses."""
+
+NOTES = frozenset({"origins", "spelled"})
+"""Fields of a job that tell of its settings, and are none."""

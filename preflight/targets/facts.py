@@ -17,5 +17,8 @@ class Absent:
     near: str | None = None
     """A name like it that is there."""
 
+    elsewhere: str | None = None
+    """The same path, taken from the folder of the file that names it, where that is there."""
+
     holds: str | None = None
     """What is wrong with it where it is there after all: `holds no image and no shard`."""

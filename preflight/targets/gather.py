@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
 from preflight.findings.looks import Failed, Look, Looked
@@ -23,6 +24,7 @@ class MissingTargets(Gather):
     def add(self, target: Missing) -> Iterator[Look]:
         """Say what is missing, and what lies beside it."""
         root = self.run.job.root
+        elsewhere = None if target.holds else _from_its_file(target, root)
         facts = Absent(
             file=name_of(target.path, root),
             kind=target.kind,
@@ -30,9 +32,19 @@ class MissingTargets(Gather):
             named_in=target.named_in,
             named_at=target.named_at,
             near=None if target.holds or target.pattern else near_path(target.path),
+            elsewhere=elsewhere,
             holds=target.holds,
         )
         yield Looked(facts=facts, target=target, count=1 + target.more)
+
+
+def _from_its_file(target: Missing, root: str) -> str | None:
+    """Take a path from the folder of the file that names it, where it is there."""
+    beside = os.path.dirname(target.named_in or "")
+    if not beside or os.path.isabs(name := name_of(target.path, root)):
+        return None
+    path = os.path.join(root, beside, name)
+    return name_of(path, root) if os.path.lexists(path) else None
 
 
 class OutOfReach(Gather):

@@ -48,6 +48,9 @@ class CaptionRule(NamedTuple):
     images: tuple[str, ...] = ()
     """Extensions that the pipeline takes for images, without dots; empty: every known one."""
 
+    subfolders: bool = True
+    """Whether what lies below a folder is read too."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shard(PathTarget):

@@ -30,7 +30,7 @@ def folders_of(
     whole = _whole(top)
     inner = tuple(one for one in map(_whole, caches) if one.startswith(whole) and one != whole)
     tables: list[CaptionTable] = []
-    for one in list_all(top, root):
+    for one in list_all(top, root, below=data.captions.subfolders):
         tell(one.place)
         if inner and _whole(one.path).startswith(inner):
             continue

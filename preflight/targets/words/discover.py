@@ -28,11 +28,13 @@ from preflight.targets.targets import (
 )
 from preflight.targets.unread import UnreadFolder, unread_in
 from preflight.targets.words.code_words import source_of
+from preflight.targets.words.data_files import NO_FILES, DataFiles, absent_in, beside
 from preflight.targets.words.grouping import by_folder, of_settings, together
 from preflight.targets.words.in_settings import (
     as_settings_say,
     entries_by_place,
     from_settings,
+    named_caches,
     named_data,
 )
 from preflight.targets.words.of_entries import as_entries
@@ -41,7 +43,7 @@ from preflight.targets.words.path_words import but_unread
 from preflight.targets.words.scripts import divide, read_script
 from preflight.targets.words.word import folder_in, read_word
 from preflight.values.code_name import Spec, parse_spec
-from preflight.values.names import name_of
+from preflight.values.names import first_of, name_of
 
 
 class Discovered(NamedTuple):
@@ -69,51 +71,24 @@ class Discovered(NamedTuple):
         return tuple(one for one in self.apart if isinstance(one, Dataset))
 
 
-def discover(words: Iterable[str], job: Job, folder: str) -> Discovered:
+def discover(
+    words: Iterable[str], job: Job, folder: str, named: DataFiles = NO_FILES
+) -> Discovered:
     """Find the targets that words name; with no word, those of the settings, or what lies around.
+
+    What files of trainers name is among the settings already.
 
     Raises:
         UnknownWordError: a word that fits no rule, or names nothing.
     """
     words, of_script = divide(tuple(words))
-    pairs: list[tuple[str, Target]] = []
-    datasets: list[Dataset] = []
-    by_word: list[tuple[str, Dataset]] = []
-    shown: tuple[Folder, ...] = ()
-    left: list[Target] = []
-    if of_script:
-        script = read_script(of_script, folder, job.python)
-        pairs.append((script.name_in(folder), script))
     if words or of_script:
-        entries = entries_by_place(job)
-        for word in words:
-            read = read_word(word, folder, python=job.python)
-            found = tuple(as_settings_say(one, entries) for one in read)
-            pairs += [(word, target) for target in found]
-            by_word += ((word, one) for one in by_folder(word, found, folder))
-        pairs, datasets = as_entries(pairs, by_word, job, folder)
-        datasets = list(together(datasets, folder))
-    elif job.names_targets:
-        data_sets = [list(named_data(job, one, f"data.{at}")) for at, one in enumerate(job.data)]
-        datasets += of_settings(job, data_sets)
-        pairs += [pair for named in data_sets for pair in named]
-        pairs += from_settings(job)
-        if not job.names_more_than_sources:
-            around = tuple(_around(folder))
-            shown = may_only_show(around, folder)
-            left = [one for one in around if one not in shown and not isinstance(one, Source)]
-            pairs += [(_name_around(one, folder), one) for one in shown]
-            datasets += by_folder(None, shown, folder)
+        some = _of_words(words, of_script, job, folder, named)
+    elif job.names_targets or any(one.absent or one.data for one in named.files):
+        some = _of_settings(job, folder, named)
     else:
-        around = tuple(_around(folder))
-        pairs += [(_name_around(target, folder), target) for target in around]
-        datasets += by_folder(None, around, folder)
-        if not pairs:
-            raise UnknownWordError(
-                f"nothing to look at was named, and {folder} holds no shards, images, cache files "
-                f"or sources{but_unread(folder)}. Name a target:  "
-                "preflight run data/ train:make_loader"
-            )
+        some = _of_around(folder)
+    pairs, datasets, shown, left = some
     if instead := told_once(target for _, target in pairs):
         pairs = [
             (word, instead.get(target, target) if isinstance(target, CacheFolder) else target)
@@ -135,6 +110,82 @@ def discover(words: Iterable[str], job: Job, folder: str) -> Discovered:
         unread=tuple(filter(None, unread)),
         may_only_show=shown,
     )
+
+
+class _Some(NamedTuple):
+    """What was found by words, by settings, or around."""
+
+    pairs: list[tuple[str, Target]]
+    datasets: list[Dataset]
+    shown: tuple[Folder, ...] = ()
+    left: tuple[Target, ...] = ()
+    """What lies around, and settings that name sources alone leave out."""
+
+
+def _of_words(
+    words: tuple[str, ...], of_script: tuple[str, ...], job: Job, folder: str, named: DataFiles
+) -> _Some:
+    pairs: list[tuple[str, Target]] = []
+    by_word: list[tuple[str, Dataset]] = []
+    if of_script:
+        script = read_script(of_script, folder, job.python)
+        pairs.append((script.name_in(folder), script))
+    entries = entries_by_place(job)
+    for word in (one for one in words if one not in named.words):
+        read = read_word(word, folder, python=job.python)
+        found = tuple(as_settings_say(one, entries) for one in read)
+        pairs += [(word, target) for target in found]
+        by_word += ((word, one) for one in by_folder(word, found, folder))
+    pairs, datasets = as_entries(pairs, by_word, job, folder)
+    datasets = list(together(datasets, folder))
+    if named.words:
+        new = _data_of(job, named.data)
+        datasets += new.datasets
+        pairs += [*new.pairs, *named_caches(job, named.cache), *absent_in(named, job.root)]
+        if not pairs:
+            said = f"{first_of([*named.words], len(named.words))} names nothing that lies here"
+            raise UnknownWordError(" ".join([f"{said}.", *named.remarks]))
+    return _Some(pairs, datasets)
+
+
+def _of_settings(job: Job, folder: str, named: DataFiles) -> _Some:
+    pairs, datasets, _, _ = _data_of(job)
+    pairs += [*from_settings(job), *absent_in(named, job.root)]
+    shown: tuple[Folder, ...] = ()
+    left: tuple[Target, ...] = ()
+    if named.are_around:
+        rest = tuple(beside(_around(folder), [target for _, target in pairs]))
+        shown = may_only_show(rest, folder)
+        pairs += [(_name_around(one, folder), one) for one in rest]
+        datasets += by_folder(None, rest, folder)
+    elif not job.names_more_than_sources:
+        around = tuple(_around(folder))
+        shown = may_only_show(around, folder)
+        left = tuple(one for one in around if one not in shown and not isinstance(one, Source))
+        pairs += [(_name_around(one, folder), one) for one in shown]
+        datasets += by_folder(None, shown, folder)
+    return _Some(pairs, datasets, shown, left)
+
+
+def _of_around(folder: str) -> _Some:
+    around = tuple(_around(folder))
+    pairs = [(_name_around(target, folder), target) for target in around]
+    if not pairs:
+        raise UnknownWordError(
+            f"nothing to look at was named, and {folder} holds no shards, images, cache files "
+            f"or sources{but_unread(folder)}. Name a target:  "
+            "preflight run data/ train:make_loader"
+        )
+    return _Some(pairs, [*by_folder(None, around, folder)])
+
+
+def _data_of(job: Job, first: int = 0) -> _Some:
+    """Give what the settings name as data, from one of their entries on."""
+    every = [
+        list(named_data(job, one, f"data.{at}")) if at >= first else []
+        for at, one in enumerate(job.data)
+    ]
+    return _Some([pair for those in every for pair in those], [*of_settings(job, every)])
 
 
 def _around(folder: str) -> Iterator[Target]:

@@ -11,6 +11,7 @@ from preflight.formats.suffixes.recordings import is_sound, is_video
 from preflight.kinds.target import Target
 from preflight.settings.job import DataSettings, Factory, Job
 from preflight.targets.folders import (
+    folders_of_images,
     holds_no_cache,
     holds_parts,
     holds_some,
@@ -33,10 +34,32 @@ from preflight.targets.words.scripts import read_line
 from preflight.values.code_name import parse_spec
 from preflight.values.names import path_below
 
+_BELOW = "holds no image itself, and what lies in the folders below it is not read"
+
 
 def from_settings(job: Job) -> Iterator[tuple[str, Target]]:
     """Give the targets that the settings name beside data, each with the name of its entry."""
+    yield from named_caches(job)
+    for kind, factories in (("loader", job.loader), ("model", job.model)):
+        for factory in factories:
+            yield factory.name or factory.call, _factory(job, kind, factory)
+    for index, source in enumerate(job.source):
+        yield source.path, _source(job, source.path, f"source.{index}.path")
+    for index, script in enumerate(job.script):
+        try:
+            yield (
+                script.name or script.run,
+                replace(read_line(script.run, job.root, job.python), name=script.name),
+            )
+        except UnknownWordError as error:
+            raise UnknownWordError(_said_at(job, f"script.{index}.run", str(error))) from error
+
+
+def named_caches(job: Job, first: int = 0) -> Iterator[tuple[str, Target]]:
+    """Give the caches that the settings name, from one of their entries on."""
     for index, cache in enumerate(job.cache):
+        if index < first:
+            continue
         path = path_below(job.root, cache.path)
         name = cache.name or cache.path
         absent = _placed(Missing(path=path, kind="cache"), job, f"cache.{index}.path")
@@ -54,19 +77,6 @@ def from_settings(job: Job) -> Iterator[tuple[str, Target]]:
             )
             is_one = empty is None or _may_be_filled(path, job)
             yield name, there if is_one else replace(absent, holds=empty)
-    for kind, factories in (("loader", job.loader), ("model", job.model)):
-        for factory in factories:
-            yield factory.name or factory.call, _factory(job, kind, factory)
-    for index, source in enumerate(job.source):
-        yield source.path, _source(job, source.path, f"source.{index}.path")
-    for index, script in enumerate(job.script):
-        try:
-            yield (
-                script.name or script.run,
-                replace(read_line(script.run, job.root, job.python), name=script.name),
-            )
-        except UnknownWordError as error:
-            raise UnknownWordError(_said_at(job, f"script.{index}.run", str(error))) from error
 
 
 def _source(job: Job, named: str, key: str) -> Source | Missing:
@@ -104,6 +114,7 @@ def captions_of(data: DataSettings) -> CaptionRule:
         rule="textfile" if named else data.captions,
         extension=(data.caption_extension or "").lstrip(".") or None,
         images=tuple(extension.lstrip(".").lower() for extension in data.images),
+        subfolders=data.subfolders,
     )
 
 
@@ -134,6 +145,10 @@ def named_data(job: Job, data: DataSettings, key: str) -> Iterator[tuple[str, Ta
         if value is None:
             continue
         name = data.name or value
+        if not data.subfolders and _lies_below(path_below(job.root, value)):
+            absent = Missing(path=path_below(job.root, value), kind="data", holds=_BELOW)
+            yield name, _placed(absent, job, f"{key}.{field}")
+            continue
         try:
             for target in read_data(value, job.root, captions):
                 if isinstance(target, Missing):
@@ -152,6 +167,12 @@ def named_data(job: Job, data: DataSettings, key: str) -> Iterator[tuple[str, Ta
                 holds = str(error)
             absent = Missing(path=path, kind="data", holds=holds)
             yield name, _placed(absent, job, f"{key}.{field}")
+
+
+def _lies_below(folder: str) -> bool:
+    """Whether there are images in a folder, and all of them in folders below it."""
+    places = [os.path.realpath(one) for one in folders_of_images(folder)]
+    return bool(places) and os.path.realpath(folder) not in places
 
 
 def _said_at(job: Job, key: str, said: str) -> str:
