@@ -71,3 +71,18 @@ def test_imports_inside_functions_take_no_place_from_others(tmp_path: Path) -> N
     names = [one.file for one in way.modules]
     assert names == [f"m{number}.py" for number in range(MOST_MODULES)]
     assert way.lazy == {f"m{number}.py" for number in range(400, MOST_MODULES)}
+
+
+def test_what_is_imported_first_and_then_run_as_a_script_is_followed_as_one(tmp_path: Path) -> None:
+    texts = {
+        "train": "import tool\nimport runpy\nrunpy.run_path('tool.py', run_name='__main__')\n",
+        "tool": "if __name__ == '__main__':\n    import lib\n",
+        "lib": "",
+    }
+    for name, text in texts.items():
+        (tmp_path / f"{name}.py").write_text(text, encoding="utf-8")
+
+    way = on_the_way(str(tmp_path / "train.py"), str(tmp_path))
+
+    assert [one.file for one in way.modules] == ["train.py", "tool.py", "lib.py"]
+    assert way.started == {"train.py", "tool.py"}

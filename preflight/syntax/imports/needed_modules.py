@@ -80,7 +80,7 @@ class _Way:
         """Files that are run as a script is."""
 
         self._later: deque[Module] = deque()
-        self._has_new_places = False
+        self._is_known_better = False
 
     def follow(self, first: Sequence[Module], alive: Callable[[], None]) -> None:
         """Find what runs with these modules, which run in this order."""
@@ -94,9 +94,9 @@ class _Way:
                 waiting += self._visits(those, is_sure=waiting[-1].is_sure)
 
     def _again(self, waiting: list[_Visit]) -> bool:
-        """Go on with everything, where there are more places to look in, or with functions."""
-        if self._has_new_places:
-            self._has_new_places = False
+        """Go on with everything, if more is known of where to look or what is run; or functions."""
+        if self._is_known_better:
+            self._is_known_better = False
             every = self.found.values()
             self._later.extend(one for one in every if one.file not in self.sure)
             sure = [one for one in every if one.file in self.sure]
@@ -126,7 +126,7 @@ class _Way:
     def _runs(self, module: Module, *, is_sure: bool) -> Iterator[Sequence[Module]]:
         """Give what each import of a module runs; nobody has looked at it before it is gone to."""
         if self._modules.look_in(added_to_path(module, self._home)):
-            self._has_new_places |= module is not self._named
+            self._is_known_better |= module is not self._named
         if is_sure:
             self._later.append(module)
         for node, is_later in _imports(module, is_entry=module.file in self.started):
@@ -134,7 +134,9 @@ class _Way:
                 continue
             those = _run_by(node, module, self._modules)
             if isinstance(node, ast.Call) and _is_started(node):
-                self.started.update(one.file for one in those[-1:])
+                ran = {one.file for one in those[-1:]} - self.started
+                self._is_known_better |= any(one.file in ran for one in self.found.values())
+                self.started |= ran
             yield those
 
 
