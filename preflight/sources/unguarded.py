@@ -60,13 +60,17 @@ def modules_of_import(path: str, folder: str, root: str) -> tuple[Module, ...]:
     """
     modules, named = _named(path, folder, root)
     found = dict.fromkeys(named)
-    waiting = list(named)
+    waiting = [(one, one.running()) for one in reversed(named)]
     while waiting:
-        module = waiting.pop()
-        for ran in module.running():
-            asked = modules.run_by(ran.node, module)
-            waiting.extend(one for one in dict.fromkeys(asked) if one not in found)
-            found.update(dict.fromkeys(asked))
+        module, statements = waiting[-1]
+        for ran in statements:
+            fresh = [one for one in modules.run_by(ran.node, module) if one not in found]
+            if fresh:
+                found.update(dict.fromkeys(fresh))
+                waiting.extend((one, one.running()) for one in reversed([*dict.fromkeys(fresh)]))
+                break
+        else:
+            waiting.pop()
     return tuple(found)
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache, lru_cache
 from typing import NamedTuple
 
@@ -43,34 +44,100 @@ def on_the_way(path: str, root: str, alive: Callable[[], None] = lambda: None) -
     named = modules.read_file(full, dotted_of(full, _packages_around(full, home)[-1]))
     if named is None:
         return NeededModules((), frozenset())
-    first = [named, *(one for one in modules.chain(named.dotted[:-1]) if one is not named)]
-    real = cache(os.path.realpath)
-    found = {real(one.path): one for one in first}
-    at_once = {one.file for one in first}
-    entered = set(at_once)
-    started = {named.file}
-    waiting = list(first)
-    while waiting:
-        module = waiting.pop()
-        alive()
-        if modules.look_in(added_to_path(module, home)) and module is not named:
-            waiting.extend(one for one in found.values() if one is not module)
-        for node, is_later in _imports(module, is_entry=module.file in started):
-            sooner = module.file in at_once and not is_later
-            those = _run_by(node, module, modules)
+    packages = [one for one in modules.chain(named.dotted[:-1]) if one is not named]
+    way = _Way(modules, home, named)
+    way.follow([*packages, named], alive)
+    files = tuple(way.found.values())
+    lazy = frozenset(one.file for one in files) - way.sure
+    return NeededModules(files, lazy, frozenset(way.started))
+
+
+class _Visit(NamedTuple):
+    """A module whose imports are followed, one after the other."""
+
+    is_sure: bool
+    """Whether those that run when it does; else those that wait for a function."""
+
+    runs: Iterator[Sequence[Module]]
+    """What each import runs."""
+
+
+class _Way:
+    """Goes through imports as Python does: what is imported runs before what follows the import.
+
+    Imports inside functions come last. So where there are more modules than are read, those that
+    need not run are left out, and the others are the ones that `work_of_import` reads as well.
+    """
+
+    def __init__(self, modules: Modules, home: str, named: Module) -> None:
+        self._modules, self._home, self._named = modules, home, named
+        self._real = cache(os.path.realpath)
+        self.found = {self._real(named.path): named}
+        self.sure: set[str] = set()
+        """Files that are imported by what is in no function."""
+
+        self.started = {named.file}
+        """Files that are run as a script is."""
+
+        self._later: deque[Module] = deque()
+        self._is_known_better = False
+
+    def follow(self, first: Sequence[Module], alive: Callable[[], None]) -> None:
+        """Find what runs with these modules, which run in this order."""
+        waiting = self._visits(first, is_sure=True)
+        while waiting or self._again(waiting):
+            those = next(waiting[-1].runs, None)
+            if those is None:
+                waiting.pop()
+                alive()
+            else:
+                waiting += self._visits(those, is_sure=waiting[-1].is_sure)
+
+    def _again(self, waiting: list[_Visit]) -> bool:
+        """Go on with everything, if more is known of where to look or what is run; or functions."""
+        if self._is_known_better:
+            self._is_known_better = False
+            every = self.found.values()
+            self._later.extend(one for one in every if one.file not in self.sure)
+            sure = [one for one in every if one.file in self.sure]
+            waiting += (self._visit(one, is_sure=True) for one in reversed(sure))
+        elif self._later:
+            waiting.append(self._visit(self._later.popleft(), is_sure=False))
+        return bool(waiting)
+
+    def _visits(self, those: Sequence[Module], *, is_sure: bool) -> list[_Visit]:
+        """Take note of what an import runs; give visits to what is new of it, the first one last.
+
+        What was imported inside a function before, and now by what is in none, is new again.
+        """
+        fresh: list[Module] = []
+        for one in those:
+            place = self._real(one.path)
+            is_new = place not in self.found
+            own = self.found.setdefault(place, one)
+            if is_new or (is_sure and own.file not in self.sure):
+                fresh.append(own)
+            self.sure |= {own.file} if is_sure else set()
+        return [self._visit(one, is_sure=is_sure) for one in reversed(fresh)]
+
+    def _visit(self, module: Module, *, is_sure: bool) -> _Visit:
+        return _Visit(is_sure, self._runs(module, is_sure=is_sure))
+
+    def _runs(self, module: Module, *, is_sure: bool) -> Iterator[Sequence[Module]]:
+        """Give what each import of a module runs; nobody has looked at it before it is gone to."""
+        if self._modules.look_in(added_to_path(module, self._home)):
+            self._is_known_better |= module is not self._named
+        if is_sure:
+            self._later.append(module)
+        for node, is_later in _imports(module, is_entry=module.file in self.started):
+            if is_sure is is_later and module.file in self.sure:
+                continue
+            those = _run_by(node, module, self._modules)
             if isinstance(node, ast.Call) and _is_started(node):
-                started.update(one.file for one in those[-1:])
-            for one in those:
-                own = found.setdefault(real(one.path), one)
-                if sooner and own.file not in at_once:  # what it imports may be sooner, too
-                    at_once.add(own.file)
-                    waiting.append(own)
-                elif own is one and not sooner and one.file not in entered:
-                    waiting.append(own)
-                entered.add(own.file)
-    files = tuple(found.values())
-    lazy = frozenset(one.file for one in files) - at_once
-    return NeededModules(files, lazy, frozenset(started))
+                ran = {one.file for one in those[-1:]} - self.started
+                self._is_known_better |= any(one.file in ran for one in self.found.values())
+                self.started |= ran
+            yield those
 
 
 def _packages_around(path: str, home: str) -> tuple[str, ...]:
@@ -83,8 +150,9 @@ def _packages_around(path: str, home: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=2 * MOST_MODULES)
 def _imports(module: Module, *, is_entry: bool) -> tuple[tuple[ast.stmt | ast.Call, bool], ...]:
-    """Give what may run another module, and whether each waits for a function to be called."""
-    return tuple(_imports_in(module, is_entry=is_entry))
+    """Give what may run another module, in order, and whether it waits for a function's call."""
+    those = _imports_in(module, is_entry=is_entry)
+    return tuple(sorted(those, key=lambda one: (one[0].lineno, one[0].col_offset)))
 
 
 def _imports_in(module: Module, *, is_entry: bool) -> Iterator[tuple[ast.stmt | ast.Call, bool]]:
