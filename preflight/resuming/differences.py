@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from preflight.resuming.facts import Difference
 from preflight.resuming.moments import SAVE, STEP, Average, Moment, Owner
+from preflight.resuming.stands import goes_on_within, of_counts
 
 # Two rates are the same up to what a schedule's own arithmetic loses.
 _SAME_RATE = 1e-6
@@ -64,8 +65,8 @@ def differences(first: Sequence[Moment], again: Sequence[Moment]) -> list[Differ
         found += _of_averages(first, saved[-1], [one for one in again if one.averages])
     if not any(one.what == "rate" for one in found):
         found += _of_schedules((begun[0], resumed), saved[-1], first, again)
-    found += _of_counts(first, again)
-    if _goes_on_within(first, again):
+    found += of_counts(saved, first, again)
+    if goes_on_within(saved, first, again):
         found = [one for one in found if one.is_fault or one.what not in ("rate", "step")]
     if not any(one.is_fault for one in found):
         found += _of_data(begun[0], later, resumed, in_epoch=saved[-1].in_epoch)
@@ -239,51 +240,6 @@ def _are_others(start: Owner | Average, saved: Owner | Average, now: Owner | Ave
 
 def _distance(one: Sequence[float], two: Sequence[float]) -> float:
     return math.sqrt(math.fsum((a - b) ** 2 for a, b in zip(one, two, strict=True)))
-
-
-def _of_counts(first: Sequence[Moment], again: Sequence[Moment]) -> Iterator[Difference]:
-    """Compare what the next checkpoint says of how far training is with what this one says."""
-    saved = chosen(first)
-    before = _counts(saved)
-    after = _counts(one for one in again if one.what == SAVE)
-    if after and (behind := [one for one in before if after.get(one, before[one]) < before[one]]):
-        yield _stands_at(behind[0], before, after, is_fault=True)
-        return
-    # Where each save of the first run counted further, this one should have as well; before its
-    # first step it may save once more what it has loaded.
-    taken = next((one for one in again if one.what == SAVE and one.counts and one.steps), None)
-    after = after if taken is None else dict(taken.counts)
-    further = _counts(one for one in first if one.what == SAVE and one.steps > saved[-1].steps)
-    counted = [one for one in before if further.get(one, before[one]) > before[one]]
-    if after and counted and all(after.get(one) == before[one] for one in counted):
-        # An epoch may be begun again on purpose, and the step that was the last one is taken again
-        # where its own number is saved; what counts steps has otherwise gone on with each.
-        steps = [one for one in counted if one != "epoch" and taken is not None]
-        is_anew = taken is not None and (taken.steps > 1 or saved[-1].steps == 1)
-        yield _stands_at((steps or counted)[0], before, after, is_fault=bool(steps) and is_anew)
-
-
-def _goes_on_within(first: Sequence[Moment], again: Sequence[Moment]) -> bool:
-    """Whether it goes on in the epoch of its checkpoint, which the first run was made to leave."""
-    saved = chosen(first)
-    before = _counts(saved)
-    now = _counts(one for one in again if one.what == SAVE and one.steps)
-    further = _counts(one for one in first if one.what == SAVE and one.steps > saved[-1].steps)
-    stays = any(now.get(one) == number < further.get(one, number) for one, number in before.items())
-    goes_on = any(now.get(one, number) > number for one, number in before.items())
-    return saved[-1].in_epoch and stays and goes_on
-
-
-def _counts(saves: Iterable[Moment]) -> dict[str, int]:
-    """Give what the first of them says that says anything."""
-    return next((dict(one.counts) for one in saves if one.counts), {})
-
-
-def _stands_at(
-    name: str, before: Mapping[str, int], after: Mapping[str, int], *, is_fault: bool
-) -> Difference:
-    text = f"saves `{name}` as {after[name]:,} next, where the checkpoint has {before[name]:,}"
-    return Difference(what="step", text=text, is_fault=is_fault)
 
 
 def _of_data(
