@@ -30,7 +30,7 @@ def of_counts(
     steps = [one for one in stands if one != "epoch" and taken is not None]
     is_anew = taken is not None and _is_anew(taken, saved[-1])
     goes_on = any(after.get(one, number) > number for one, number in before.items())
-    if stands and stands == counted and not goes_on:
+    if stands and stands == counted and not (steps and goes_on):
         yield _stands_at((steps or counted)[0], before, after, is_fault=bool(steps) and is_anew)
     elif is_anew and (alone := [one for one in steps if _runs_on(one, first)]):
         yield _stands_at(alone[0], before, after, is_fault=True)
