@@ -11,10 +11,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from preflight.resuming.facts import Difference
 from preflight.resuming.moments import SAVE, STEP, Average, Moment, Owner
+from preflight.resuming.rates import first_unlike, of_counted, of_schedules, pairs_of, same
 from preflight.resuming.stands import goes_on_within, of_counts
-
-# Two rates are the same up to what a schedule's own arithmetic loses.
-_SAME_RATE = 1e-6
 
 # Weights that were saved as bfloat16 and read back differ by that much of their size.
 _ROUNDED = 2.0**-7
@@ -56,7 +54,7 @@ def differences(first: Sequence[Moment], again: Sequence[Moment]) -> list[Differ
         return []
     later = next((one for one in begun if one.steps >= saved[-1].steps), None)
     found: list[Difference] = []
-    pairs = _pairs(begun[0], saved[-1], resumed)
+    pairs = pairs_of(begun[0], saved[-1], resumed)
     for start, at_save, owner in pairs:
         number = saved[-1].owners.index(at_save)
         after = later.owners[number] if later and number < len(later.owners) else None
@@ -64,23 +62,15 @@ def differences(first: Sequence[Moment], again: Sequence[Moment]) -> list[Differ
     if not any(one.what == "weights" for one in found):
         found += _of_averages(first, saved[-1], [one for one in again if one.averages])
     if not any(one.what == "rate" for one in found):
-        found += _of_schedules((begun[0], resumed), saved[-1], first, again)
+        found += of_schedules((begun[0], resumed), saved[-1], first, again)
+    if not any(one.what == "rate" for one in found):
+        found += of_counted(resumed, saved[-1], first, again)
     found += of_counts(saved, first, again)
     if goes_on_within(saved, first, again):
         found = [one for one in found if one.is_fault or one.what not in ("rate", "step")]
     if not any(one.is_fault for one in found):
         found += _of_data(begun[0], later, resumed, in_epoch=saved[-1].in_epoch)
     return found
-
-
-def _pairs(start: Moment, saved: Moment, resumed: Moment) -> list[tuple[Owner, Owner, Owner]]:
-    """Give each optimizer as it was at the start, when it was saved, and after the resume."""
-    every = zip(start.owners, saved.owners, resumed.owners, strict=False)
-    return [
-        (one, two, three)
-        for one, two, three in every
-        if len({(each.kind, each.weights, len(each.sample)) for each in (one, two, three)}) == 1
-    ]
 
 
 def _of_owner(
@@ -101,10 +91,10 @@ def _of_owner(
 def _of_rates(start: Owner, saved: Owner, later: Owner | None, now: Owner) -> Iterator[Difference]:
     expected = later.rates if later is not None else saved.rates
     known = (saved.rates, *((later.rates,) if later is not None else ()))
-    if any(_same(now.rates, one) for one in known) or len(now.rates) != len(expected):
+    if any(same(now.rates, one) for one in known) or len(now.rates) != len(expected):
         return
-    began = _same(now.rates, start.rates)
-    here, there = _first_unlike(now.rates, expected)
+    began = same(now.rates, start.rates)
+    here, there = first_unlike(now.rates, expected)
     text = f"goes on with a learning rate of {here}, not {there}"
     yield Difference(
         what="rate",
@@ -177,52 +167,6 @@ def _all_like(one: Average, moments: Iterable[Moment]) -> list[Average]:
 
 def _like(one: Average) -> tuple[str, int, int]:
     return one.kind, one.weights, len(one.sample)
-
-
-def _of_schedules(
-    starts: tuple[Moment, Moment], saved: Moment, first: Sequence[Moment], again: Sequence[Moment]
-) -> Iterator[Difference]:
-    """Compare rates at the next save: at its first step, a loaded optimizer has the right one.
-
-    Runs that are made short may take unlike numbers of steps until then. So another rate is told
-    only of a schedule that had counted less when it began again than when it was saved; or, of one
-    that torch does not count, where it is what it was after as many steps of the first run.
-    """
-    start, start_again = starts
-    later = next((one for one in first if one.what == SAVE and one.steps > saved.steps), None)
-    now = next((one for one in again if one.what == SAVE and one.steps), None)
-    if later is None or now is None:
-        return
-    for begun, at_save, owner in _pairs(start, saved, now):
-        rates, number = owner.rates, saved.owners.index(at_save)
-        expected = later.owners[number].rates if number < len(later.owners) else ()
-        moves = not _same(at_save.rates, expected)
-        if not moves or _same(rates, expected) or len(rates) != len(expected):
-            continue
-        again_begun = start_again.owners[number : number + 1]
-        counts_less = any(one.scheduled < at_save.scheduled for one in again_begun)
-        is_as_at_first = now.steps == saved.steps and _same(rates, at_save.rates)
-        is_as_at_first &= not _same(begun.rates, at_save.rates)
-        if counts_less or (not at_save.scheduled and is_as_at_first):
-            here, there = _first_unlike(rates, expected)
-            text = f"has a learning rate of {here} at its next save, "
-            text += f"not {there}: its schedule begins anew"
-            yield Difference(what="rate", text=text, at=owner.at)
-
-
-def _first_unlike(mine: Sequence[float], theirs: Sequence[float]) -> tuple[str, str]:
-    """Write the first two rates that are unlike, in as many digits as tell them apart."""
-    one, two = next(each for each in zip(mine, theirs, strict=True) if not _close(*each))
-    texts = ((f"{one:.{digits}g}", f"{two:.{digits}g}") for digits in (3, 5, 8))
-    return next((each for each in texts if each[0] != each[1]), (repr(one), repr(two)))
-
-
-def _same(one: Sequence[float], two: Sequence[float]) -> bool:
-    return len(one) == len(two) and all(map(_close, one, two))
-
-
-def _close(one: float, two: float) -> bool:
-    return math.isclose(one, two, rel_tol=_SAME_RATE, abs_tol=1e-12)
 
 
 def _are_others(start: Owner | Average, saved: Owner | Average, now: Owner | Average) -> bool:

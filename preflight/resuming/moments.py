@@ -29,6 +29,9 @@ class Owner:
     scheduled: int = 0
     """How often its schedule has moved them, as far as torch counts it."""
 
+    schedules: Mapping[str, int] = field(default_factory=dict)
+    """So of each whose numbers are plain, by its class and what tells these from others."""
+
     has_state: bool = False
     """Whether it keeps something of the steps before."""
 
