@@ -90,6 +90,9 @@ class Moment:
     in_epoch: bool = True
     """Of a save: whether the loop over a loader of training goes on behind it."""
 
+    passes: int = 0
+    """Of a save: how often a loop over a loader of training had begun."""
+
     counts: Mapping[str, int] = field(default_factory=dict)
     """Of a save: what it says of how far training is, `{"epoch": 3}`."""
 

@@ -31,7 +31,8 @@ def of_counts(
     is_anew = taken is not None and _is_anew(taken, saved[-1])
     goes_on = any(after.get(one, number) > number for one, number in before.items())
     if stands and stands == counted and not (steps and goes_on):
-        yield _stands_at((steps or counted)[0], before, after, is_fault=bool(steps) and is_anew)
+        is_fault = is_anew if steps else taken is not None and _is_earlier(taken, saved[-1], first)
+        yield _stands_at((steps or counted)[0], before, after, is_fault=is_fault)
     elif is_anew and (alone := [one for one in steps if _runs_on(one, first)]):
         yield _stands_at(alone[0], before, after, is_fault=True)
 
@@ -40,6 +41,18 @@ def _is_anew(taken: Moment, saved: Moment) -> bool:
     """Whether more was trained since than the step that is taken again, of each optimizer."""
     of_one = max(1, len(taken.owners))
     return taken.steps > of_one or saved.steps <= of_one
+
+
+def _is_earlier(taken: Moment, saved: Moment, first: Sequence[Moment]) -> bool:
+    """Whether it took more than one epoch to come to the same: it began before that one."""
+    counting = [one for one in first if one.what == SAVE and one.counts]
+    here = next(one for one in counting if one.steps == saved.steps)
+    later = next((one for one in counting if one.steps > saved.steps), here)
+    epochs = later.counts.get("epoch", 0) - here.counts.get("epoch", 0)
+    passes = later.passes - here.passes
+    # Passes may have been longer in the first run, where a script counts its epochs by steps.
+    takes_more = later.steps - here.steps < taken.steps * epochs
+    return epochs > 0 < passes < taken.passes * epochs and takes_more
 
 
 def _runs_on(name: str, first: Sequence[Moment]) -> bool:

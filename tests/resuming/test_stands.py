@@ -45,3 +45,33 @@ def test_a_step_that_two_optimizers_take_again_is_no_more_than_a_warning() -> No
     assert told(RUNS_ON, save(2, 0, 2)) == [("steps", False)]
     assert told(RUNS_ON, save(2, 1, 2)) == []
     assert told(RUNS_ON, save(6, 0, 2)) == [("steps", True)]
+
+
+def epochs(steps: int, epoch: int, passes: int) -> Moment:
+    return Moment(what=SAVE, steps=steps, passes=passes, counts={"epoch": epoch})
+
+
+@pytest.mark.parametrize("loops", [1, 2])
+def test_an_epoch_that_is_come_to_from_the_beginning_is_told_from_one_begun_again(
+    loops: int,
+) -> None:
+    """One of two loops begins its epochs with the one and with the other."""
+    seldom = [epochs(7, 4, 5 * loops), epochs(12, 9, 10 * loops)]
+
+    assert told(seldom, epochs(6, 4, 5 * loops)) == [("epoch", True)]
+    assert told(seldom, epochs(6, 4, loops)) == [("epoch", False)]
+    assert told(seldom, epochs(6, 9, 5 * loops)) == []
+    each = [epochs(2, 1, loops), epochs(4, 2, 2 * loops)]
+    assert told(each, epochs(2, 1, loops)) == [("epoch", False)]
+
+
+def test_an_epoch_whose_passes_nobody_counts_is_no_more_than_a_warning() -> None:
+    assert told([epochs(7, 4, 0), epochs(12, 9, 0)], epochs(6, 4, 0)) == [("epoch", False)]
+    assert told([epochs(7, 4, 1), epochs(12, 9, 1)], epochs(6, 4, 1)) == [("epoch", False)]
+
+
+def test_an_epoch_of_many_short_passes_is_begun_again() -> None:
+    """It counts epochs by steps, and the first run was given longer passes."""
+    first = [epochs(100, 1, 1), epochs(200, 2, 2)]
+
+    assert told(first, epochs(100, 1, 99)) == [("epoch", False)]
