@@ -7,10 +7,10 @@ What it finds
     second run that stops or hangs; that goes on with weights other than those saved, with an
     average of them (EMA) that begins anew, with an empty state of an optimizer that had one, with
     the learning rate of the first step where a schedule had moved it, with a schedule that begins
-    anew, or from a step before that of the checkpoint. As a warning: another learning rate, the
-    batches of the beginning once more, or an epoch in the order of the first one, and an epoch that
-    is counted again. A script without any of these, and one that saves only at its end, is not
-    rehearsed, which the page says.
+    anew, or from a step or an epoch before that of the checkpoint. As a warning: another learning
+    rate, the batches of the beginning once more, or an epoch in the order of the first one, and an
+    epoch that is counted again. A script without any of these, and one that saves only at its end,
+    is not rehearsed, which the page says.
 
 Why it matters
     It shows itself after a crash, hours or days into the run: what was trained until then is lost,

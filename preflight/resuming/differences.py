@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from preflight.resuming.facts import Difference
 from preflight.resuming.moments import SAVE, STEP, Average, Moment, Owner
-
-# Two rates are the same up to what a schedule's own arithmetic loses.
-_SAME_RATE = 1e-6
+from preflight.resuming.rates import first_unlike, of_counted, of_schedules, pairs_of, same
+from preflight.resuming.stands import goes_on_within, of_counts
 
 # Weights that were saved as bfloat16 and read back differ by that much of their size.
 _ROUNDED = 2.0**-7
@@ -55,7 +54,7 @@ def differences(first: Sequence[Moment], again: Sequence[Moment]) -> list[Differ
         return []
     later = next((one for one in begun if one.steps >= saved[-1].steps), None)
     found: list[Difference] = []
-    pairs = _pairs(begun[0], saved[-1], resumed)
+    pairs = pairs_of(begun[0], saved[-1], resumed)
     for start, at_save, owner in pairs:
         number = saved[-1].owners.index(at_save)
         after = later.owners[number] if later and number < len(later.owners) else None
@@ -63,23 +62,15 @@ def differences(first: Sequence[Moment], again: Sequence[Moment]) -> list[Differ
     if not any(one.what == "weights" for one in found):
         found += _of_averages(first, saved[-1], [one for one in again if one.averages])
     if not any(one.what == "rate" for one in found):
-        found += _of_schedules((begun[0], resumed), saved[-1], first, again)
-    found += _of_counts(first, again)
-    if _goes_on_within(first, again):
+        found += of_schedules((begun[0], resumed), saved[-1], first, again)
+    if not any(one.what == "rate" for one in found):
+        found += of_counted(resumed, saved[-1], first, again)
+    found += of_counts(saved, first, again)
+    if goes_on_within(saved, first, again):
         found = [one for one in found if one.is_fault or one.what not in ("rate", "step")]
     if not any(one.is_fault for one in found):
         found += _of_data(begun[0], later, resumed, in_epoch=saved[-1].in_epoch)
     return found
-
-
-def _pairs(start: Moment, saved: Moment, resumed: Moment) -> list[tuple[Owner, Owner, Owner]]:
-    """Give each optimizer as it was at the start, when it was saved, and after the resume."""
-    every = zip(start.owners, saved.owners, resumed.owners, strict=False)
-    return [
-        (one, two, three)
-        for one, two, three in every
-        if len({(each.kind, each.weights, len(each.sample)) for each in (one, two, three)}) == 1
-    ]
 
 
 def _of_owner(
@@ -100,10 +91,10 @@ def _of_owner(
 def _of_rates(start: Owner, saved: Owner, later: Owner | None, now: Owner) -> Iterator[Difference]:
     expected = later.rates if later is not None else saved.rates
     known = (saved.rates, *((later.rates,) if later is not None else ()))
-    if any(_same(now.rates, one) for one in known) or len(now.rates) != len(expected):
+    if any(same(now.rates, one) for one in known) or len(now.rates) != len(expected):
         return
-    began = _same(now.rates, start.rates)
-    here, there = _first_unlike(now.rates, expected)
+    began = same(now.rates, start.rates)
+    here, there = first_unlike(now.rates, expected)
     text = f"goes on with a learning rate of {here}, not {there}"
     yield Difference(
         what="rate",
@@ -178,52 +169,6 @@ def _like(one: Average) -> tuple[str, int, int]:
     return one.kind, one.weights, len(one.sample)
 
 
-def _of_schedules(
-    starts: tuple[Moment, Moment], saved: Moment, first: Sequence[Moment], again: Sequence[Moment]
-) -> Iterator[Difference]:
-    """Compare rates at the next save: at its first step, a loaded optimizer has the right one.
-
-    Runs that are made short may take unlike numbers of steps until then. So another rate is told
-    only of a schedule that had counted less when it began again than when it was saved; or, of one
-    that torch does not count, where it is what it was after as many steps of the first run.
-    """
-    start, start_again = starts
-    later = next((one for one in first if one.what == SAVE and one.steps > saved.steps), None)
-    now = next((one for one in again if one.what == SAVE and one.steps), None)
-    if later is None or now is None:
-        return
-    for begun, at_save, owner in _pairs(start, saved, now):
-        rates, number = owner.rates, saved.owners.index(at_save)
-        expected = later.owners[number].rates if number < len(later.owners) else ()
-        moves = not _same(at_save.rates, expected)
-        if not moves or _same(rates, expected) or len(rates) != len(expected):
-            continue
-        again_begun = start_again.owners[number : number + 1]
-        counts_less = any(one.scheduled < at_save.scheduled for one in again_begun)
-        is_as_at_first = now.steps == saved.steps and _same(rates, at_save.rates)
-        is_as_at_first &= not _same(begun.rates, at_save.rates)
-        if counts_less or (not at_save.scheduled and is_as_at_first):
-            here, there = _first_unlike(rates, expected)
-            text = f"has a learning rate of {here} at its next save, "
-            text += f"not {there}: its schedule begins anew"
-            yield Difference(what="rate", text=text, at=owner.at)
-
-
-def _first_unlike(mine: Sequence[float], theirs: Sequence[float]) -> tuple[str, str]:
-    """Write the first two rates that are unlike, in as many digits as tell them apart."""
-    one, two = next(each for each in zip(mine, theirs, strict=True) if not _close(*each))
-    texts = ((f"{one:.{digits}g}", f"{two:.{digits}g}") for digits in (3, 5, 8))
-    return next((each for each in texts if each[0] != each[1]), (repr(one), repr(two)))
-
-
-def _same(one: Sequence[float], two: Sequence[float]) -> bool:
-    return len(one) == len(two) and all(map(_close, one, two))
-
-
-def _close(one: float, two: float) -> bool:
-    return math.isclose(one, two, rel_tol=_SAME_RATE, abs_tol=1e-12)
-
-
 def _are_others(start: Owner | Average, saved: Owner | Average, now: Owner | Average) -> bool:
     """Whether the weights are surely not those saved, nor an average of training's."""
     if not saved.sample or start.sample == saved.sample:
@@ -239,51 +184,6 @@ def _are_others(start: Owner | Average, saved: Owner | Average, now: Owner | Ave
 
 def _distance(one: Sequence[float], two: Sequence[float]) -> float:
     return math.sqrt(math.fsum((a - b) ** 2 for a, b in zip(one, two, strict=True)))
-
-
-def _of_counts(first: Sequence[Moment], again: Sequence[Moment]) -> Iterator[Difference]:
-    """Compare what the next checkpoint says of how far training is with what this one says."""
-    saved = chosen(first)
-    before = _counts(saved)
-    after = _counts(one for one in again if one.what == SAVE)
-    if after and (behind := [one for one in before if after.get(one, before[one]) < before[one]]):
-        yield _stands_at(behind[0], before, after, is_fault=True)
-        return
-    # Where each save of the first run counted further, this one should have as well; before its
-    # first step it may save once more what it has loaded.
-    taken = next((one for one in again if one.what == SAVE and one.counts and one.steps), None)
-    after = after if taken is None else dict(taken.counts)
-    further = _counts(one for one in first if one.what == SAVE and one.steps > saved[-1].steps)
-    counted = [one for one in before if further.get(one, before[one]) > before[one]]
-    if after and counted and all(after.get(one) == before[one] for one in counted):
-        # An epoch may be begun again on purpose, and the step that was the last one is taken again
-        # where its own number is saved; what counts steps has otherwise gone on with each.
-        steps = [one for one in counted if one != "epoch" and taken is not None]
-        is_anew = taken is not None and (taken.steps > 1 or saved[-1].steps == 1)
-        yield _stands_at((steps or counted)[0], before, after, is_fault=bool(steps) and is_anew)
-
-
-def _goes_on_within(first: Sequence[Moment], again: Sequence[Moment]) -> bool:
-    """Whether it goes on in the epoch of its checkpoint, which the first run was made to leave."""
-    saved = chosen(first)
-    before = _counts(saved)
-    now = _counts(one for one in again if one.what == SAVE and one.steps)
-    further = _counts(one for one in first if one.what == SAVE and one.steps > saved[-1].steps)
-    stays = any(now.get(one) == number < further.get(one, number) for one, number in before.items())
-    goes_on = any(now.get(one, number) > number for one, number in before.items())
-    return saved[-1].in_epoch and stays and goes_on
-
-
-def _counts(saves: Iterable[Moment]) -> dict[str, int]:
-    """Give what the first of them says that says anything."""
-    return next((dict(one.counts) for one in saves if one.counts), {})
-
-
-def _stands_at(
-    name: str, before: Mapping[str, int], after: Mapping[str, int], *, is_fault: bool
-) -> Difference:
-    text = f"saves `{name}` as {after[name]:,} next, where the checkpoint has {before[name]:,}"
-    return Difference(what="step", text=text, is_fault=is_fault)
 
 
 def _of_data(

@@ -29,6 +29,9 @@ class Owner:
     scheduled: int = 0
     """How often its schedule has moved them, as far as torch counts it."""
 
+    schedules: Mapping[str, int] = field(default_factory=dict)
+    """So of each whose numbers are plain, by its class and what tells these from others."""
+
     has_state: bool = False
     """Whether it keeps something of the steps before."""
 
@@ -86,6 +89,9 @@ class Moment:
     is_folder: bool = False
     in_epoch: bool = True
     """Of a save: whether the loop over a loader of training goes on behind it."""
+
+    passes: int = 0
+    """Of a save: how often a loop over a loader of training had begun."""
 
     counts: Mapping[str, int] = field(default_factory=dict)
     """Of a save: what it says of how far training is, `{"epoch": 3}`."""

@@ -80,6 +80,9 @@ class Watch:
     trained_on: int = 0
     """Those of them that were for training."""
 
+    passes: int = 0
+    """Over loaders, for training."""
+
     in_epoch: bool = True
     """Whether the loop over a loader of training goes on, as far as is seen of it."""
 

@@ -182,6 +182,7 @@ class Log:
             holds_state=holds or writer == OF_LIGHTNING,
             is_folder=bool(own) and os.path.isdir(own),
             in_epoch=self.watch.in_epoch,
+            passes=self.watch.passes,
             counts=counts,
             is_sample=sample,
         )

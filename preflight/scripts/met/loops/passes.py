@@ -61,6 +61,7 @@ class Passes:
             Stopped: there were enough.
         """
         watch = self.watch
+        watch.passes += 1
         steps = self._begun.setdefault(None if at is None else (at.file, at.line), [])
         steps.append(watch.steps)
         trained = sum(after > before for before, after in itertools.pairwise(steps))

@@ -1,0 +1,87 @@
+"""Compares what checkpoints say of how far training is: `epoch`, `step`."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from preflight.resuming.facts import Difference
+from preflight.resuming.moments import SAVE, Moment
+
+
+def of_counts(
+    saved: Sequence[Moment], first: Sequence[Moment], again: Sequence[Moment]
+) -> Iterator[Difference]:
+    """Compare what the next checkpoint says of how far training is with what this one says."""
+    before = _counts(saved)
+    after = _counts(one for one in again if one.what == SAVE)
+    if after and (behind := [one for one in before if after.get(one, before[one]) < before[one]]):
+        yield _stands_at(behind[0], before, after, is_fault=True)
+        return
+    # Where each save of the first run counted further, this one should have as well; before its
+    # first step it may save once more what it has loaded.
+    taken = next((one for one in again if one.what == SAVE and one.counts and one.steps), None)
+    after = after if taken is None else dict(taken.counts)
+    further = _counts(one for one in first if one.what == SAVE and one.steps > saved[-1].steps)
+    counted = [one for one in before if further.get(one, before[one]) > before[one]]
+    stands = [one for one in counted if after.get(one) == before[one]]
+    # An epoch may be begun again on purpose, and the step that was the last one is taken again
+    # where its own number is saved; what counts steps has otherwise gone on with each.
+    steps = [one for one in stands if one != "epoch" and taken is not None]
+    is_anew = taken is not None and _is_anew(taken, saved[-1])
+    goes_on = any(after.get(one, number) > number for one, number in before.items())
+    if stands and stands == counted and not (steps and goes_on):
+        is_fault = is_anew if steps else taken is not None and _is_earlier(taken, saved[-1], first)
+        yield _stands_at((steps or counted)[0], before, after, is_fault=is_fault)
+    elif is_anew and (alone := [one for one in steps if _runs_on(one, first)]):
+        yield _stands_at(alone[0], before, after, is_fault=True)
+
+
+def _is_anew(taken: Moment, saved: Moment) -> bool:
+    """Whether more was trained since than the step that is taken again, of each optimizer."""
+    of_one = max(1, len(taken.owners))
+    return taken.steps > of_one or saved.steps <= of_one
+
+
+def _is_earlier(taken: Moment, saved: Moment, first: Sequence[Moment]) -> bool:
+    """Whether it took more than one epoch to come to the same: it began before that one."""
+    counting = [one for one in first if one.what == SAVE and one.counts]
+    here = next(one for one in counting if one.steps == saved.steps)
+    later = next((one for one in counting if one.steps > saved.steps), here)
+    epochs = later.counts.get("epoch", 0) - here.counts.get("epoch", 0)
+    passes = later.passes - here.passes
+    # Passes may have been longer in the first run, where a script counts its epochs by steps.
+    takes_more = later.steps - here.steps < taken.steps * epochs
+    return epochs > 0 < passes < taken.passes * epochs and takes_more
+
+
+def _runs_on(name: str, first: Sequence[Moment]) -> bool:
+    """Whether it counted further with each save and beyond an epoch: some begin anew in each."""
+    saves = [one for one in first if one.what == SAVE and name in one.counts]
+    pairs = [(one, two) for one, two in itertools.pairwise(saves) if two.steps > one.steps]
+    is_beyond = any(two.counts.get("epoch", 0) > one.counts.get("epoch", 0) for one, two in pairs)
+    return is_beyond and all(two.counts[name] > one.counts[name] for one, two in pairs)
+
+
+def goes_on_within(
+    saved: Sequence[Moment], first: Sequence[Moment], again: Sequence[Moment]
+) -> bool:
+    """Whether it goes on in the epoch of its checkpoint, which the first run was made to leave."""
+    before = _counts(saved)
+    now = _counts(one for one in again if one.what == SAVE and one.steps)
+    further = _counts(one for one in first if one.what == SAVE and one.steps > saved[-1].steps)
+    stays = any(now.get(one) == number < further.get(one, number) for one, number in before.items())
+    goes_on = any(now.get(one, number) > number for one, number in before.items())
+    return saved[-1].in_epoch and stays and goes_on
+
+
+def _counts(saves: Iterable[Moment]) -> dict[str, int]:
+    """Give what the first of them says that says anything."""
+    return next((dict(one.counts) for one in saves if one.counts), {})
+
+
+def _stands_at(
+    name: str, before: Mapping[str, int], after: Mapping[str, int], *, is_fault: bool
+) -> Difference:
+    text = f"saves `{name}` as {after[name]:,} next, where the checkpoint has {before[name]:,}"
+    return Difference(what="step", text=text, is_fault=is_fault)

@@ -1,0 +1,77 @@
+"""What checkpoints say of how far training is, where only some of it begins anew."""
+
+from __future__ import annotations
+
+import pytest
+
+from preflight.resuming.facts import Difference
+from preflight.resuming.moments import SAVE, Moment, Owner
+from preflight.resuming.stands import of_counts
+
+TWO = (Owner(kind="AdamW", weights=20), Owner(kind="AdamW", weights=30))
+
+
+def save(steps: int, epoch: int, count: int) -> Moment:
+    return Moment(what=SAVE, steps=steps, owners=TWO, counts={"epoch": epoch, "steps": count})
+
+
+def told(first: list[Moment], again: Moment) -> list[tuple[str, bool]]:
+    found: list[Difference] = [*of_counts(first[:1], first, [again])]
+    return [(one.text.split("`")[1], one.is_fault) for one in found]
+
+
+RUNS_ON = [save(6, 0, 2), save(10, 1, 4), save(14, 3, 6)]
+
+
+def test_steps_that_begin_anew_are_told_where_the_epoch_goes_on() -> None:
+    assert told(RUNS_ON, save(6, 1, 2)) == [("steps", True)]
+    assert told(RUNS_ON, save(4, 1, 4)) == []
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        [save(4, 0, 2), save(8, 0, 4)],  # it has not come to another epoch
+        [save(4, 0, 2), save(8, 0, 4), save(12, 1, 2), save(16, 1, 4)],
+        [save(4, 0, 2), save(8, 0, 4), save(12, 1, 4)],
+    ],
+)
+def test_steps_that_are_counted_within_each_epoch_are_left_alone(first: list[Moment]) -> None:
+    """It goes on with the next epoch, and not within that of the checkpoint."""
+    assert told(first, save(4, 1, 2)) == []
+
+
+def test_a_step_that_two_optimizers_take_again_is_no_more_than_a_warning() -> None:
+    assert told(RUNS_ON, save(2, 0, 2)) == [("steps", False)]
+    assert told(RUNS_ON, save(2, 1, 2)) == []
+    assert told(RUNS_ON, save(6, 0, 2)) == [("steps", True)]
+
+
+def epochs(steps: int, epoch: int, passes: int) -> Moment:
+    return Moment(what=SAVE, steps=steps, passes=passes, counts={"epoch": epoch})
+
+
+@pytest.mark.parametrize("loops", [1, 2])
+def test_an_epoch_that_is_come_to_from_the_beginning_is_told_from_one_begun_again(
+    loops: int,
+) -> None:
+    """One of two loops begins its epochs with the one and with the other."""
+    seldom = [epochs(7, 4, 5 * loops), epochs(12, 9, 10 * loops)]
+
+    assert told(seldom, epochs(6, 4, 5 * loops)) == [("epoch", True)]
+    assert told(seldom, epochs(6, 4, loops)) == [("epoch", False)]
+    assert told(seldom, epochs(6, 9, 5 * loops)) == []
+    each = [epochs(2, 1, loops), epochs(4, 2, 2 * loops)]
+    assert told(each, epochs(2, 1, loops)) == [("epoch", False)]
+
+
+def test_an_epoch_whose_passes_nobody_counts_is_no_more_than_a_warning() -> None:
+    assert told([epochs(7, 4, 0), epochs(12, 9, 0)], epochs(6, 4, 0)) == [("epoch", False)]
+    assert told([epochs(7, 4, 1), epochs(12, 9, 1)], epochs(6, 4, 1)) == [("epoch", False)]
+
+
+def test_an_epoch_of_many_short_passes_is_begun_again() -> None:
+    """It counts epochs by steps, and the first run was given longer passes."""
+    first = [epochs(100, 1, 1), epochs(200, 2, 2)]
+
+    assert told(first, epochs(100, 1, 99)) == [("epoch", False)]
