@@ -46,8 +46,10 @@ def _is_anew(taken: Moment, saved: Moment) -> bool:
 def _is_earlier(taken: Moment, saved: Moment, first: Sequence[Moment]) -> bool:
     """Whether it took more than one epoch to come to the same: it began before that one."""
     counting = [one for one in first if one.what == SAVE and one.counts]
-    here = next(one for one in counting if one.steps == saved.steps)
-    later = next((one for one in counting if one.steps > saved.steps), here)
+    here = next((one for one in counting if one.steps == saved.steps), None)
+    later = next((one for one in counting if one.steps > saved.steps), None)
+    if here is None or later is None:
+        return False
     epochs = later.counts.get("epoch", 0) - here.counts.get("epoch", 0)
     passes = later.passes - here.passes
     # Passes may have been longer in the first run, where a script counts its epochs by steps.
