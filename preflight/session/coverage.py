@@ -32,6 +32,11 @@ def covered(found: Discovered, counts: Counts, folder: str) -> tuple[Covered, ..
         _covered(part, targets, _left_of(found, part, folder), counts, named)
         for part, targets in by_part.items()
     ]
+    if found.is_part:
+        every = [
+            replace(one, state=PART) if (one.part, one.state) == ("data", WHOLE) else one
+            for one in every
+        ]
     return tuple(_with_hints(every, found, folder))
 
 

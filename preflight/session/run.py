@@ -123,7 +123,7 @@ def run(
     except MistypedError as error:
         raise UsageError(str(error)) from error
     machine = looking.machine
-    complete = is_complete(judged, looking.counts, job)
+    complete = is_complete(judged, looking.counts, job) and not found.is_part
     coverage = covered(found, looking.counts, here)
     report = report_of(
         job,

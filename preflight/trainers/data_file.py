@@ -56,6 +56,9 @@ class DataFile:
     left: tuple[str, ...] = ()
     """What it names and nobody looks at, each with the reason."""
 
+    is_part: bool = False
+    """Whether the job uses some of that."""
+
 
 @dataclass(slots=True)
 class FoundInFile:
@@ -65,6 +68,12 @@ class FoundInFile:
     cache: list[NamedEntry] = field(default_factory=list)
     absent: list[Absence] = field(default_factory=list)
     left: list[str] = field(default_factory=list)
+    is_part: bool = False
+
+    def leave(self, what: str, *, is_used: bool) -> None:
+        """Note what nobody looks at."""
+        self.left.append(what)
+        self.is_part |= is_used
 
     def add(self, one: NamedEntry) -> None:
         """Take it in; several resolutions have the same images, which are looked at once."""
@@ -81,6 +90,7 @@ class FoundInFile:
             cache=tuple(self.cache),
             absent=tuple(self.absent),
             left=tuple(self.left),
+            is_part=self.is_part,
         )
 
 

@@ -135,7 +135,7 @@ def _take(
     images, metadata = (path_of(one.own.get(key)) for key in ("image_dir", "metadata_file"))
     repeats, _ = one.value("num_repeats")
     if isinstance(repeats, (int, float)) and repeats < 1:
-        found.left.append(f"{images or metadata} (num_repeats = {repeats})")
+        found.leave(f"{images or metadata} (num_repeats = {repeats})", is_used=False)
         return
     is_control = "conditioning_data_dir" in one.all_have
     at = {"path": one.value("image_dir")[1] or 1}
@@ -148,7 +148,8 @@ def _take(
         there = None if images is None else os.path.join(folder, images)
         if images is not None and there is not None:
             if os.path.isdir(there) and not _holds_image(there):
-                found.left.append(f"{images} (the images of {metadata} do not lie in it)")
+                left = f"{images} (the images of {metadata} do not lie in it)"
+                found.leave(left, is_used=True)
             else:
                 found.add(NamedEntry(DataSettings(path=place(images), captions="none"), at))
         return

@@ -146,15 +146,15 @@ class _Backend(NamedTuple):
         kind = str(self.says.get("dataset_type") or "image").strip().lower()
         backend = str(self.says.get("type") or "local")
         if self.says.get("disabled") or self.says.get("disable"):
-            found.left.append(f"{name} (disabled)")
+            found.leave(f"{name} (disabled)", is_used=False)
         elif backend not in _LOCAL:
-            found.left.append(f"{name} (type {backend})")
+            found.leave(f"{name} (type {backend})", is_used=True)
         elif kind in _CACHES:
             self._add_cache(found, "cache_dir", place)
         elif kind in _DATA:
             self._add_data(found, kind, path, place)
         else:
-            found.left.append(f"{name} (dataset_type {kind})")
+            found.leave(f"{name} (dataset_type {kind})", is_used=True)
 
     def _add_data(self, found: FoundInFile, kind: str, path: str, place: Place) -> None:
         key = "instance_data_dir" if "instance_data_dir" in self.says else "instance_data_root"
@@ -164,7 +164,8 @@ class _Backend(NamedTuple):
             found.absent.append(Absence(path, holds, path, self.line("id")))
             return
         if _HOLE.search(folder):
-            found.left.append(f"{self.says.get('id')} (what stands in {folder} is not known)")
+            left = f"{self.says.get('id')} (what stands in {folder} is not known)"
+            found.leave(left, is_used=True)
             return
         captions, extension, line = self._captions(kind)
         settings = DataSettings(path=place(folder), captions=captions, caption_extension=extension)

@@ -64,6 +64,22 @@ def line_of(folder: Path, text: str) -> int:
     return next(at for at, one in enumerate(lines, start=1) if text in one)
 
 
+@pytest.mark.parametrize(
+    ("more", "state"),
+    [({"type": "aws"}, "part"), ({"dataset_type": "mesh"}, "part"), ({"disabled": True}, "whole")],
+)
+def test_what_the_job_uses_and_nobody_reads_makes_its_data_a_part(
+    tmp_path: Path, more: dict[str, Any], state: str
+) -> None:
+    photos(tmp_path / "datasets" / "dog")
+    job(tmp_path, backend("dog", "datasets/dog"), {"id": "far", "cache_dir": "x", **more})
+
+    report = preflight.run(folder=str(tmp_path))
+
+    (data,) = (one for one in report.coverage if one.part == "data")
+    assert (report.verdict, data.state, report.complete) == ("go", state, state == "whole")
+
+
 @pytest.mark.parametrize("words", [(), (LIST,), ("config/config.json",)])
 def test_a_healthy_job_is_looked_at_by_its_list(tmp_path: Path, words: tuple[str, ...]) -> None:
     """Data, latents held against them, texts; what is not looked at is said."""

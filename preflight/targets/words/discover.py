@@ -62,6 +62,9 @@ class Discovered(NamedTuple):
     unread: tuple[UnreadFolder, ...] = ()
     """What lies in each folder that was named, or around, and that no reader reads."""
 
+    is_part: bool = False
+    """Whether a trainer's file names data of the job that nobody looks at."""
+
     may_only_show: tuple[Folder, ...] = ()
     """Pictures beside code that nobody named, and of which nothing says that they are data."""
 
@@ -109,6 +112,7 @@ def discover(
         apart=tuple(apart),
         unread=tuple(filter(None, unread)),
         may_only_show=shown,
+        is_part=any(one.is_part for one in named.files),
     )
 
 
