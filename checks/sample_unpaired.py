@@ -281,6 +281,8 @@ def _fix(one: Unpaired) -> str:
 
 
 def _is_a_matter_of_names(expected: str, instead: str) -> bool:
-    """Whether a file of the one extension may hold what the other one says."""
+    """Whether a file of the one extension may hold what the other one says; it may have none."""
+    if expected.startswith(f"{instead}."):
+        return True
     both = {extension_of(expected).lower(), extension_of(instead).lower()}
     return len(both) == 1 or any(both <= kind for kind in (*SAME_FORMAT, PLAIN))

@@ -12,6 +12,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from preflight.formats.magic import head_of, what_is
+from preflight.formats.suffixes.images import PILLOW
 from preflight.pairing.facts import Captioned, CaptionSuffix, Pairing, Unpaired
 from preflight.pairing.folder_contents import FolderContents, Stems, count_of, put
 from preflight.pairing.folder_tables import by_folder, missing, tabled
@@ -152,6 +154,12 @@ def _is_labelled(one: FolderContents) -> bool:
     )
 
 
+def _suffix_by_content(path: str) -> str:
+    """Give the suffix of what a file begins as an image of; empty where it is none."""
+    what, _, kind = (what_is(head_of(path) or b"") or "").partition(" ")
+    return PILLOW.get(what.upper(), ("",))[0] if kind == "image" else ""
+
+
 def _explained(one: Unpaired, parts: Mapping[str, _Part], rule: CaptionRule) -> Unpaired:
     """Say what else is known of an image without a caption, or of a caption without an image."""
     place, _, name = one.name.rpartition("/")
@@ -160,6 +168,10 @@ def _explained(one: Unpaired, parts: Mapping[str, _Part], rule: CaptionRule) -> 
         usual = part.usual_image
         is_taken = usual is not None and usual in (rule.images or (usual,))
         stem = one.expected.rpartition(".")[0]
+        # An image that Pillow reads, and no trainer takes: they choose files by their suffixes.
+        suffix = _suffix_by_content(os.path.join(part.contents.path, os.path.basename(stem)))
+        if suffix:
+            return one._replace(expected=f"{stem}.{suffix}", instead=stem)
         return one._replace(expected=f"{stem}.{usual}") if is_taken else one
     if one.lacks != "caption" or one.because:
         return one

@@ -167,9 +167,9 @@ def unread_in(
             suffix = suffix_in(name)
             path = os.path.join(place, name)
             size = _size_of(path)
-            if _is_note(name, size, beside_code=about):
-                continue
             named_as = if_named.word_for(path, suffix)
+            if named_as is None and _is_note(name, size, beside_code=about):
+                continue
             kind = "" if named_as is None else named_as.kind
             if (suffix, part, kind) not in counts and len(counts) >= _MOST_SUFFIXES:
                 suffix = OTHERS

@@ -137,3 +137,27 @@ def test_what_settings_pass_over_of_a_repository_stays_its_own(tmp_path: Path) -
 
     assert not any(one.if_named for one in report.coverage)
     assert "2 cached files and shards of the repository's" in report.reasons[-1]
+
+
+@pytest.mark.parametrize("suffix", [".txt", ".caption"])
+def test_images_without_a_suffix_are_told_whatever_their_size(tmp_path: Path, suffix: str) -> None:
+    """Names of hashes have none; a caption beside one says what it would be read as."""
+    put(tmp_path, "pets/cat.png", content=PARTS[0][1])
+    for name in ("LICENSE", "done", "Makefile"):
+        put(tmp_path, f"pets/{name}", content=b"free for all\n")
+    put(tmp_path, f"pets/cat{suffix}", content=b"a cat")
+    assert part(run(tmp_path, "pets"), "data").if_named == {}
+
+    for name in ("9f86d081", "ab12"):
+        put(tmp_path, f"pets/{name}", content=PARTS[0][1])
+    put(tmp_path, f"pets/ab12{suffix}", content=b"a dog")
+    report = run(tmp_path, "pets")
+
+    data = part(report, "data")
+    assert dict(data.if_named) == {"": 2}
+    assert "2 suffixless files to be named" in first_line(report)
+    (found,) = [one for one in report.findings if one.check == "sample-unpaired"]
+    assert found.message == "has no image: ab12 is there, and ab12.png is what is read"
+    assert found.fix == "Rename ab12 to ab12.png."
+    (tmp_path / "pets/ab12").rename(tmp_path / "pets/ab12.png")
+    assert run(tmp_path, "pets").findings == ()

@@ -11,6 +11,7 @@ from preflight.targets.file_types import contents
 from preflight.targets.file_types.suffixes import COLUMNAR_SUFFIXES
 
 # Files of one suffix that are opened for that; others of it are taken for what most of them are.
+# Of those without a suffix each is: notes and images may lie in one folder.
 _MOST_OPENED = 8
 
 
@@ -34,7 +35,7 @@ class IfNamed:
     def word_for(self, path: str, suffix: str) -> NamedAs | None:
         """Give the word for a file, by its first bytes; None: nothing reads it."""
         told = self._opened.setdefault(suffix, Counter())
-        if told.total() < _MOST_OPENED:
+        if not suffix or told.total() < _MOST_OPENED:
             kind = _kind_of(path)
             told[kind] += 1
         else:
