@@ -10,6 +10,10 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 demo: .venv/installed
 	@$(BIN)/preflight demo; code=$$?; test $$code -eq 1
 
+# Thousands of processes import preflight: each would compile its sources anew where an image of a
+# container says that nothing compiled is to be kept.
+test bench: export PYTHONDONTWRITEBYTECODE :=
+
 ## Run all tests. None of them asserts how fast something is: a busy machine fails none.
 test: .venv/installed-test
 	$(BIN)/python -m pytest -n auto --dist worksteal -m "not benchmark"
