@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from preflight import demo
-from tests.conftest import Run
+from tests.conftest import START, Run
 from tests.files import put
 from tests.test_readme import GENERATE, README
 
@@ -66,7 +66,9 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def killed(temporary: Path, number: int) -> list[Path]:
     """End a demo while it looks at its job, and give the folders of demos that are left."""
-    command = [sys.executable, "-m", "preflight", "demo"]
+    # What `nohup` has its children ignore is heeded here all the same.
+    heeds = "import signal; signal.signal(signal.SIGHUP, signal.SIG_DFL); "
+    command = [sys.executable, "-c", heeds + START, "demo"]
     demo_of = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         waited = time.monotonic() + 60

@@ -26,13 +26,13 @@ class Together:
         dist: Any = sys.modules["torch.distributed"]
         store = dist.distributed_c10d._get_default_store()  # noqa: SLF001  there is no other way
         key = f"preflight/{what}"
-        if dist.get_rank() == 0:
-            store.set(key, b"yes" if mine else b"no")
-            return mine
         try:
+            if dist.get_rank() == 0:
+                store.set(key, b"yes" if mine else b"no")
+                return mine
             store.wait([key], _BEHIND)
-        except RuntimeError:  # which torch's own errors of distribution are
+            told: bytes = store.get(key)
+        except RuntimeError:  # of torch.distributed: whoever keeps the store may have died
             self._is_alone = True
             return mine
-        told: bytes = store.get(key)
         return told == b"yes"
