@@ -119,6 +119,23 @@ def test_nothing_is_offered_of_a_file_whose_import_would_train(tmp_path: Path) -
     assert found["script"] == ("preflight run play.py", "runs it in short")
 
 
+@pytest.mark.parametrize("trains", [True, False])
+def test_what_trains_at_the_top_comes_before_a_usual_name_below(
+    tmp_path: Path, *, trains: bool
+) -> None:
+    """As `launch.py`, which has a Trainer fit, beside `tools/make_training_video.py`."""
+    step = "trainer.fit(model)" if trains else "print()"
+    (tmp_path / "launch.py").write_text(f"if __name__ == '__main__':\n    {step}\n", "utf-8")
+    (tmp_path / "tools").mkdir()
+    other = tmp_path / "tools/make_training_video.py"
+    other.write_text("if __name__ == '__main__':\n    print()\n", "utf-8")
+
+    command, _ = offers(str(tmp_path), (str(tmp_path),))["script"]
+
+    expected = "launch.py" if trains else "tools/make_training_video.py"
+    assert command == f"preflight run {expected}"
+
+
 @pytest.mark.parametrize("guard", ["if __name__ == '__main__':\n    pass\n", ""])
 def test_a_module_that_holds_a_training_step_is_offered_from(tmp_path: Path, guard: str) -> None:
     step = "def step(loss):\n    for one in loss:\n        one.backward()\n"

@@ -101,7 +101,9 @@ def _likely_scripts(at_top: Iterable[str], paths: Iterable[str]) -> list[str]:
     Of those that lie deeper, only their guard tells them from modules, or a loop at the left.
     """
     paths = tuple(paths)
+    at_top = tuple(at_top)
     found = [*filter(_is_script, at_top)]
+    found = found or [*filter(_trains, filter(_is_guarded, at_top))]
     found = found or [*filter(_is_guarded, filter(_is_script, paths))]
     found = found or [*filter(_trains, filter(_is_guarded, paths))]
     found = found or [*filter(_trains_at_once, paths)]
