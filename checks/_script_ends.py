@@ -41,6 +41,8 @@ def told(check: Check, raised: Raised, facts: Rehearsal, job: Job, why: str) -> 
     fix = f"Mend this line; if it only needs more than {batches}:  {more}"
     if not facts.batches:
         fix = "Mend this line."
+        if raised.error.startswith("FileNotFoundError"):
+            fix = "Put the file where this line looks for it, or name another there."
     if "/" in facts.file and raised.error.startswith(_NO_PACKAGE):
         fix = f"Start it as a module of its package:  {module_command(facts.file)}"
     if raised.is_of_image:

@@ -1,4 +1,4 @@
-"""A list of a data set names images that are not there.
+"""A list of a data set names images that are not there, or is damaged itself.
 
 What it finds
     Lists (CSV, TSV, JSON, JSON Lines, texts with a name in each line; Parquet where pyarrow is
@@ -8,9 +8,14 @@ What it finds
     so that it does not matter from where the job means it; of names without an extension, half of
     all have to be there, in the folders that they name or else in any. Lists of addresses, and of
     what is left out (`missing.txt`, `skipped.csv`) are passed over, and so are larger ones than 16
-    MiB. Of a list of which less than a tenth is there, a warning says so where
-    a source of the job writes out its name, and the job runs on this machine: it may be one of
-    before the images were moved. `metadata.csv` and `metadata.jsonl` are read by sample-unpaired.
+    MiB. Of a list of which less than a tenth is there, a warning says so where the folder that it
+    has its images in, or that is called as it is (`val2017` of `instances_val2017.json`), holds
+    no file; or where a source of the job writes out its name, and the job runs on this machine: it
+    may be one of before the images were moved. `metadata.csv` and `metadata.jsonl` are read by
+    sample-unpaired.
+
+    Also such a list that is cut (JSON without an end), empty, or of which only a pointer of Git LFS
+    or an HTML page is here; of JSON and JSON Lines whatever their size.
 
     An error where a source writes out the list's name; else a warning, as a guess, and a note where
     more are gone than there. A warning, too, where a source goes on without a file that is not
@@ -41,12 +46,14 @@ _MANY = 0.5
 @check(
     over=FileList,
     title="list of a data set that names images which are not there",
-    many="lists name images that are not there",
+    many="lists name images that are not there, or are damaged",
     severity=Severity.ERROR,
 )
 def dataset_absent(facts: FileList, _job: Job) -> Iterator[Finding]:
     """Tell how many of the names of a column lead to no image."""
     column = facts.column
+    if facts.damage:
+        yield _damaged(facts)
     if not column.missing:
         return
     of = f" ({shown(column.name)})" if column.name else ""
@@ -59,10 +66,22 @@ def dataset_absent(facts: FileList, _job: Job) -> Iterator[Finding]:
         severity=_severity(facts),
         why=_why(facts),
         fix="Copy what is missing, or take its lines out of the list."
-        if not column.others
+        if column.empty or not column.others
         else "Write the list anew for where the images are now, or copy them to where it has them.",
         evidence={"missing": column.missing, "of": column.names},
         about=column.name or None,
+    )
+
+
+def _damaged(facts: FileList) -> Finding:
+    said = f"{facts.read_by} names the list" if facts.read_by else "Where the job reads the list"
+    return dataset_absent.found(
+        facts.damage,
+        at=Location(file=facts.file),
+        severity=Severity.ERROR if facts.read_by else Severity.WARNING,
+        why=f"{said}{':' if facts.read_by else ','} its reader raises before the first sample.",
+        fix="Copy or make the list again.",
+        about="damage",
     )
 
 
@@ -78,6 +97,11 @@ def _severity(facts: FileList) -> Severity:
 
 
 def _why(facts: FileList) -> str:
+    if facts.column.empty:
+        return (
+            f"{shown(facts.column.empty)} holds no file: where the job reads the list, it stops at "
+            "the first."
+        )
     if facts.column.others:
         here = f"; {shown(facts.column.here)} is here" if facts.column.here else ""
         return (

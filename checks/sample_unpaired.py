@@ -20,7 +20,7 @@ What it finds
     Of two folders side by side (`images`, `masks`) of which one has a file for half of the other's
     images or more, those for which it has none, and what belongs to no image: a warning, and a note
     of a detector's labels; an error where a source of the job that names the folder raises (an
-    assertion, too) at an image for which it has none.
+    assertion, too) at an image for which it has none, and then also where it holds nothing.
     Where the rule itself fits nearly nothing that is there, that is one finding. What may stand
     behind the damage of a shard is not said to be missing. Other tables (csv, parquet) are not
     read: where they are what captions the images, the check is skipped and says so.

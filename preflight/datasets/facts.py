@@ -234,12 +234,17 @@ class NamedColumn(NamedTuple):
     here: str = ""
     """Where, then, an image lies that is called like one of them."""
 
+    empty: str = ""
+    """A folder that is called as the list is, or as they have it, and holds no file."""
+
 
 class NamesSeen(NamedTuple):
     """A list, with its columns that name images which are there, or some of which are."""
 
     file: str
-    columns: tuple[NamedColumn, ...]
+    columns: tuple[NamedColumn, ...] = ()
+    damage: str = ""
+    """What stops every reader of it: `is empty`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -253,6 +258,9 @@ class FileList:
 
     asked_by: str = ""
     """The line of a source that goes on where a file is not there."""
+
+    damage: str = ""
+    """As `NamesSeen` has it; then no column is known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

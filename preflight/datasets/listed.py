@@ -14,7 +14,7 @@ from preflight.datasets.facts import Gone, Listed
 from preflight.findings.finding import Location
 from preflight.findings.looks import Left, Look, Looked
 from preflight.formats.pictures.shape import Shape
-from preflight.formats.suffixes.images import is_beside_an_image, is_image
+from preflight.formats.suffixes.images import is_image
 from preflight.images.facts import CaptionsSeen, FolderFacts, Picture
 from preflight.images.kind import CAPTIONS, IMAGE
 from preflight.images.pictures import Damages, PictureCounts
@@ -27,9 +27,16 @@ from preflight.kinds.target import Target
 from preflight.ledger.recall import facts_in
 from preflight.pairing.facts import Pairing
 from preflight.pairing.lengths import Lengths
-from preflight.pairing.rules import PLAIN
+from preflight.pairing.listed_texts import (
+    are_captions,
+    has_cached_suffix,
+    is_left_over,
+    is_read,
+    is_text,
+    suffix_of,
+)
+from preflight.pairing.listed_texts import is_image as is_image_of_list
 from preflight.pipelines.facts import Reads
-from preflight.targets.file_types.suffixes import CACHE_SUFFIXES
 from preflight.targets.sampled import outside
 from preflight.targets.targets import CacheFolder, Folder
 from preflight.values.names import first_of, name_of
@@ -51,6 +58,9 @@ class _List:
     gone: list[str] = field(default_factory=list)
     images: int = 0
     captions: int = 0
+    are_captions: bool = True
+    """Whether its texts belong to something; else they are the samples themselves."""
+
     cached: list[str] = field(default_factory=list)
     """Names of files with the suffix of a cached one that lie in no cache which is named."""
 
@@ -91,13 +101,14 @@ class ListedFiles(Gather):
             if not self.run.wants(FolderFacts):
                 continue
             # What macOS left beside images is looked at in no folder, and this loader opens it.
-            fresh = (path for path in one.there if not path.startswith(seen) or _is_left(path))
+            fresh = (path for path in one.there if not path.startswith(seen) or is_left_over(path))
             paths = [path for path in fresh if path not in self._asked]
             self._asked.update(paths)
             paths = self._sampled(paths)
-            yield from self._images(one, [path for path in paths if _is_image(path)])
-            if job.look.depth != "index":
-                yield from self._captions(one, filter(_is_text, paths))
+            yield from self._images(one, [path for path in paths if is_image_of_list(path)])
+            one.are_captions = are_captions(one.reads.files)
+            if job.look.depth != "index" and one.are_captions:
+                yield from self._captions(one, filter(is_text, paths))
 
     def _sampled(self, paths: list[str]) -> list[str]:
         text = self.run.job.look.sample
@@ -181,9 +192,9 @@ class ListedFiles(Gather):
 
     def _listed(self, one: _List) -> Listed:
         root, reads = self.run.job.root, one.reads
-        suffixes = Counter(map(_suffix, reads.files))
+        suffixes = Counter(map(suffix_of, reads.files))
         gone = []
-        for what, is_one in (("image", is_image), ("text", _is_text)):
+        for what, is_one in (("image", is_image), ("text", is_text)):
             names = [name_of(path, root) for path in one.gone if is_one(path)]
             of = len(names) + sum(map(is_one, one.there))
             if names and not (self.run.job.launch.elsewhere and len(names) == of):
@@ -207,9 +218,11 @@ class ListedFiles(Gather):
         reads = one.reads
         unread = {name for name in one.cached if not self._cached[name]}
         other = Counter(
-            _suffix(path)
+            suffix_of(path)
             for path in one.there
-            if name_of(path, self.run.job.root) in unread or not _is_read(path)
+            if name_of(path, self.run.job.root) in unread
+            or not is_read(path)
+            or (not one.are_captions and is_text(path))
         )
         reasons = {
             f"{reads.name} lists it, and {suffix} of a loader is not read": count
@@ -237,7 +250,7 @@ class ListedFiles(Gather):
         named = [os.path.abspath(self.run.full(one)) for one in every]
         inside = tuple(os.path.join(one, "") for one in named)
         beside = (one for one in paths if not (one in named or one.startswith(inside)))
-        return [name_of(one, self.run.job.root) for one in beside if _has_cached_suffix(one)]
+        return [name_of(one, self.run.job.root) for one in beside if has_cached_suffix(one)]
 
     def _folder(self, one: _List) -> FolderFacts:
         """Lay out what was seen as of a folder, in which nothing is to be paired."""
@@ -260,27 +273,3 @@ class ListedFiles(Gather):
             pictures=one.pictures.told(),
             captions=one.lengths.told(),
         )
-
-
-def _is_image(path: str) -> bool:
-    return is_image(path) or _is_left(path)
-
-
-def _is_left(path: str) -> bool:
-    return is_beside_an_image(os.path.basename(path))
-
-
-def _is_read(path: str) -> bool:
-    return _is_image(path) or _is_text(path) or _has_cached_suffix(path)
-
-
-def _has_cached_suffix(path: str) -> bool:
-    return path.lower().endswith(CACHE_SUFFIXES)
-
-
-def _suffix(path: str) -> str:
-    return os.path.splitext(path)[1].lower() or "files without a suffix"
-
-
-def _is_text(path: str) -> bool:
-    return _suffix(path)[1:] in PLAIN

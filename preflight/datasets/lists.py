@@ -6,9 +6,10 @@ import contextlib
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
-from preflight.datasets.facts import FileList, NamesSeen
+from preflight.datasets.facts import FileList, NamedColumn, NamesSeen
 from preflight.datasets.first_folders import first_folders
 from preflight.datasets.kind import LIST_NAMES
 from preflight.datasets.named_in_lists import MOST_BYTES, SUFFIXES
@@ -28,6 +29,8 @@ _MOST = 32
 """Lists of one folder: where there are more, each belongs to one image."""
 
 _HOLDING = re.compile(r"annotations?|annos?|labels?|lists?|splits?|meta(?:data)?|imagesets|main")
+
+_NONE = NamedColumn(name="", names=0)
 
 # Lists of what is left out, or of what was found.
 _ASIDE = re.compile(
@@ -92,21 +95,40 @@ class Lists(Gather):
     def finish(self) -> Iterator[Look]:
         """Give each column that names images of these folders."""
         for target, seen in self._seen:
-            read_by = self._named.get(os.path.basename(seen.file), "")
+            read_by = self._named.get(_base(seen.file), "")
             asked_by = self._goes_on.get(read_by.rpartition(":")[0], self._skips)
+            facts = FileList(file=seen.file, column=_NONE, read_by=read_by, asked_by=asked_by)
+            if seen.damage:
+                yield Looked(facts=replace(facts, damage=seen.damage), target=target)
             own = [one for one in seen.columns if not one.others]
-            for column in own or (seen.columns[:1] if read_by else ()):
-                facts = FileList(file=seen.file, column=column, read_by=read_by, asked_by=asked_by)
-                yield Looked(facts=facts, target=target)
+            for column in own or _elsewhere(seen, read_by):
+                yield Looked(facts=replace(facts, column=column), target=target)
 
     def remarks(self) -> Iterator[str]:
         """Say how far lists were looked at, which are told as not read."""
-        held = (seen.file for _, seen in self._seen if not all(one.others for one in seen.columns))
-        names = list(held)
-        if names:
-            were = "was" if len(names) == 1 else "were"
-            said = f"{first_of(names, len(names))} {were} held against the images that are there"
+        held, others = list[str](), list[str]()
+        for _, seen in self._seen:
+            if any(not one.others for one in seen.columns):
+                held.append(seen.file)
+            elif seen.columns and not _elsewhere(seen, self._named.get(_base(seen.file), "")):
+                others.append(seen.file)
+        if held:
+            were = "was" if len(held) == 1 else "were"
+            said = f"{first_of(held, len(held))} {were} held against the images that are there"
             yield f"{said}, and not read otherwise."
+        if others:
+            name, it = ("names", "it") if len(others) == 1 else ("name", "they")
+            said = f"{first_of(others, len(others))} {name} images that were not found"
+            yield f"{said}: what {it} is for was not judged."
+
+
+def _base(file: str) -> str:
+    return os.path.basename(file)
+
+
+def _elsewhere(seen: NamesSeen, read_by: str) -> tuple[NamedColumn, ...]:
+    """Give the column of which hardly any is here, where something says that it should be."""
+    return tuple(one for one in seen.columns[:1] if read_by or one.empty)
 
 
 def lists_around(top: str, root: str) -> tuple[str, ...]:
@@ -128,7 +150,7 @@ def _below(top: str) -> Iterator[str]:
         if place != top and any(_is_list(one.name) for one in entries):
             for path in _lists_in(place, deeper=0):
                 with contextlib.suppress(OSError):  # it went away meanwhile
-                    left -= os.path.getsize(path)
+                    left -= min(os.path.getsize(path), MOST_BYTES)
                 if left < 0:
                     return
                 yield path
@@ -161,5 +183,5 @@ def _not_too_large(paths: Iterable[str]) -> Iterator[str]:
             size = os.path.getsize(path)
         except OSError:
             continue
-        if size <= MOST_BYTES:
+        if size <= MOST_BYTES or path.endswith((".json", ".jsonl")):
             yield path

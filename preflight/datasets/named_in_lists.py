@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from preflight.datasets.facts import NamedColumn, NamesSeen
+from preflight.formats.list_damage import damage_of
 from preflight.formats.suffixes.images import is_image
 from preflight.kinds.asked import Asked
 from preflight.targets.folders import walk
@@ -22,7 +23,7 @@ from preflight.values.names import name_of
 SUFFIXES = (".csv", ".tsv", ".jsonl", ".json", ".txt", ".lst", ".parquet")
 
 MOST_BYTES = 16 << 20
-"""Of a larger list, nothing is known."""
+"""Of a larger list, nothing is known but its ends."""
 
 _MOST_IMAGES = 500_000
 _MOST_ROWS = 2_000_000
@@ -38,6 +39,9 @@ _DEEPEST = 6
 _KINDS = 10
 _PLACES = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:").match
 _NUMBERED = re.compile(r"(?:\d+\s+)?(.+?\.\w{2,5})(?=[\s,;|]|$)").match
+_OF_LISTS = re.compile(
+    r"(?i:annotations?|annos?|labels?|lists?|splits?|captions?|instances)"
+).fullmatch
 _PARTS = re.compile(r"[\s,;|]")
 
 Row: TypeAlias = dict[str, str]
@@ -48,8 +52,16 @@ def look(asked: Asked) -> Iterator[NamesSeen]:
     there = _Images(asked.wire["folders"], asked)
     for path in asked.wire["paths"] if there.count <= _MOST_IMAGES else ():
         asked.alive(name_of(path, asked.root))
+        try:
+            damage, is_large = damage_of(path), os.path.getsize(path) > MOST_BYTES
+        except OSError:
+            continue  # it went away meanwhile
+        if damage:
+            yield NamesSeen(name_of(path, asked.root), damage=damage)
+        if damage or is_large:
+            continue
         rows = list(_rows_of(path))
-        columns = tuple(_columns(rows, os.path.dirname(path), there, asked.wire.get("others")))
+        columns = tuple(_columns(rows, path, there, asked.wire.get("others")))
         if columns:
             yield NamesSeen(name_of(path, asked.root), columns)
 
@@ -108,9 +120,10 @@ def _ends_in(name: str, places: Mapping[str, Sequence[str]]) -> bool:
 
 
 def _columns(
-    rows: Sequence[Row], folder: str, there: _Images, others: object
+    rows: Sequence[Row], path: str, there: _Images, others: object
 ) -> Iterator[NamedColumn]:
     """Give columns that name images; where `others` is true, also such of which few are there."""
+    folder = os.path.dirname(path)
     keys = list(dict.fromkeys(key for row in rows[:100] for key in row))
     paths = [key for key in keys if _share(rows, key, is_image) >= _MOSTLY]
     for key in paths or keys:
@@ -139,7 +152,26 @@ def _columns(
             apart=_apart(rows, key, gone),
             others=is_other,
             here=next(filter(None, map(there.found, names)), "") if is_other else "",
+            empty=_empty_for(path, names[0], there) if is_other else "",
         )
+
+
+def _empty_for(path: str, name: str, there: _Images) -> str:
+    """Name the folder without a file that is called as a list is, or is where it has its first."""
+    folder, above = os.path.dirname(path), posixpath.dirname(name.replace("\\", "/"))
+    stem = os.path.basename(path).rpartition(".")[0]
+    words = (stem, *re.split(r"[^A-Za-z0-9]+", stem)[::-1])
+    told = filter(None, (above, *(one for one in words if not _OF_LISTS(one))))
+    bases = dict.fromkeys((folder, os.path.dirname(folder), *there.tops))
+    places = (os.path.join(base, one) for one in told for base in bases)
+    return next((name_of(one, there.root) for one in places if _holds_nothing(one)), "")
+
+
+def _holds_nothing(place: str) -> bool:
+    """Whether a folder is there, and nothing in it or below but what keeps it there for git."""
+    if not os.path.isdir(place):
+        return False
+    return all(name.startswith(".") for _, _, files in os.walk(place) for name in files)
 
 
 def _share(rows: Sequence[Row], key: str, is_one: Any) -> float:

@@ -291,7 +291,7 @@ class Folders(Gather):
         lists, asks, spares = (self._uses.get(how, "") for how in ("lists", "asks", "spares"))
         for one, found, read_at in self._held:
             left = 0 if spares and not lists else found.left_behind
-            beside = tuple(one._replace(needed_by=self._needed.by(one)) for one in found.beside)
+            beside = self._needed.said_of(found.beside)
             facts = replace(found, left_behind=left, listed_by=lists, asked_by=asks, beside=beside)
             yield Looked(facts=facts, target=one.target, read_at=read_at)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -30,7 +31,12 @@ class NeededBeside:
         for kind in use.names if said is not None else ():
             said.setdefault(kind, line)  # type: ignore[union-attr]
 
-    def by(self, side: SideFolder) -> str:
+    def said_of(self, sides: Iterable[SideFolder]) -> tuple[SideFolder, ...]:
+        """Say of each folder which line needs it; an empty one that none needs may be any."""
+        said = (one._replace(needed_by=self._by(one)) for one in sides)
+        return tuple(one for one in said if one.pairs or one.needed_by)
+
+    def _by(self, side: SideFolder) -> str:
         """Name the line that raises where a file of this folder is lacking; empty: none does."""
         if not side.lacking or apart(side) not in self._folders:
             return ""

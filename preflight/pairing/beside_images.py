@@ -36,12 +36,14 @@ def kinds_in(text: str) -> frozenset[str]:
 
 
 def beside_images(contents: Sequence[FolderContents]) -> Iterator[SideFolder]:
-    """Give each folder that has a file for half of the images of another one, or for more.
+    """Give each folder that has a file for half of the images of another one, or more; or is empty.
 
     The two differ in one part of their paths (`images/train`, `masks/train`), by which one is said
     to hold images, and the other what belongs to them.
     """
-    parts = {tuple(one.place.split("/")): one for one in contents if one.files}
+    parts = {tuple(one.place.split("/")): one for one in contents if one.files or _is_empty(one)}
+    parents = {path[:at] for path, one in parts.items() if one.files for at in range(len(path))}
+    parts = {path: one for path, one in parts.items() if one.files or path not in parents}
     for path, side in parts.items():
         for at, name in enumerate(path):
             match = _SIDE.fullmatch(name)
@@ -61,6 +63,10 @@ def beside_images(contents: Sequence[FolderContents]) -> Iterator[SideFolder]:
             yield from sorted(found, key=lambda one: -one.pairs)[:1]
 
 
+def _is_empty(side: FolderContents) -> bool:
+    return side.error is None and not side.stems
+
+
 def _pair(images: FolderContents, side: FolderContents, *, labels: bool) -> SideFolder | None:
     names = {name.rpartition(".")[0]: name for name in images.image_names()}
     its: dict[str, str] = {}
@@ -72,7 +78,8 @@ def _pair(images: FolderContents, side: FolderContents, *, labels: bool) -> Side
                 belongs = stem if stem in names else mask_of(stem) or stem
                 its[belongs] = f"{stem}.{suffixes[0]}"
     pairs = len(names.keys() & its.keys())
-    if pairs < _FEWEST or 2 * pairs < max(len(names), len(its)):
+    is_like = pairs >= _FEWEST and 2 * pairs >= max(len(names), len(its))
+    if not is_like and (side.files or len(names) < _FEWEST):
         return None
     lacking = sorted(name for stem, name in names.items() if stem not in its)
     alone = sorted(name for stem, name in its.items() if stem not in names)

@@ -83,7 +83,7 @@ class Pairing(NamedTuple):
 
 
 class SideFolder(NamedTuple):
-    """A folder that has a file for most images of another one: masks, depth maps, labels."""
+    """A folder that has a file for most images of another one (masks, depth maps), or is empty."""
 
     file: str
     images: str

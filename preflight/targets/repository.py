@@ -25,6 +25,12 @@ _PERHAPS = re.compile(
     re.IGNORECASE,
 )
 
+# Folders of icons and drawings, as the tools that build apps for phones want them called.
+_OF_APPS = re.compile(
+    r"(?:mipmap|drawable)(?:-[\w-]+)?|.+\.(?:xcassets|appiconset|imageset|iconset)", re.IGNORECASE
+)
+_OF_PAGES = frozenset({"css", "js"})
+
 ICON = re.compile(r"\.(?:ico|icns)$", re.IGNORECASE)
 """What a window or a page shows of itself."""
 
@@ -71,6 +77,9 @@ class Repository:
         self._code: set[str] = set()
         self._packages: set[str] = set()
         self._tests: set[str] = set()
+        self._pages: set[str] = set()
+        """Folders of what a server gives to browsers, by what lies in them."""
+
         self._shown: set[str] = set()
         self._texts = 0
 
@@ -87,6 +96,8 @@ class Repository:
         if self._is_data:
             return set()
         self._meet(place, listed.files)
+        if "favicon.ico" in names or _OF_PAGES.issubset(one.name for one in listed.folders):
+            self._pages.add(place)
         if self._is_for_tests(place):
             return {*suffixes} - {".py"}
         images, tensors = suffixes & _IMAGES, suffixes & _TENSORS
@@ -130,9 +141,11 @@ class Repository:
         images = [name for name in names if is_image(name)]
         if not images or are_captioned(images, names):
             return False
-        if all(map(ICON.search, images)):
+        if all(map(ICON.search, images)) or _is_called(_OF_APPS, self._above(place)):
             return True
         if _is_called(_DOCUMENTS, self._beside_code(place)):
+            return True
+        if not self._pages.isdisjoint(self._above(place)):
             return True
         shown = sum(os.path.normpath(os.path.join(place, one)) in self._shown for one in images)
         most = (

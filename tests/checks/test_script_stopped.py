@@ -79,6 +79,15 @@ def test_a_damaged_image_is_no_fault_of_the_line_that_opens_it(
     assert ("Mend this line" in (finding.fix or "")) is not of_image
 
 
+def test_a_file_that_is_not_there_is_no_fault_of_the_line_that_opens_it() -> None:
+    error = "FileNotFoundError: [Errno 2] No such file or directory: 'traindata.pt'"
+    ended = Ended(how="raised", code=1, raised=Raised(error=error, frames=(INNER,)))
+
+    (finding,) = ask("script-stopped", rehearsal(ended=ended))
+
+    assert finding.fix == "Put the file where this line looks for it, or name another there."
+
+
 def test_what_may_only_need_more_batches_is_given_them() -> None:
     met = (Met(what="loader"),)
     raised = Raised(error="ValueError: too few", frames=(INNER,))

@@ -117,3 +117,31 @@ def test_a_mask_is_needed_where_a_source_on_the_way_raises_without(
     graver = raises and module == "pairs"
     assert finding.severity == (Severity.ERROR if graver else Severity.WARNING)
     assert ((finding.why or "").startswith("pairs.py:1")) == bool(graver)
+
+
+@pytest.mark.parametrize("name", OTHERS)
+@pytest.mark.parametrize("inside", ["", ".gitkeep"])
+def test_an_empty_folder_of_masks_is_told_where_a_source_raises_without(
+    tmp_path: Path, name: str, inside: str
+) -> None:
+    """Else it may be for what is yet to be drawn, or for what the job itself writes."""
+    source, raises = OTHERS[name]
+    put(tmp_path, *(f"data/imgs/{n}.jpg" for n in range(8)), content=photo())
+    (tmp_path / "data/masks").mkdir()
+    put(tmp_path, *(f"data/masks/{one}" for one in (inside,) if one), content=b"")
+    put(tmp_path, "pairs.py", content=source.encode())
+
+    findings = found(tmp_path, TRAINS.format(module="pairs"))
+
+    assert [(one.severity, one.message[:35]) for one in findings] == (
+        [(Severity.ERROR, "has nothing for 8 of 8 images of da")] * raises
+    )
+
+
+def test_a_folder_whose_masks_lie_deeper_is_not_empty(tmp_path: Path) -> None:
+    source, _ = OTHERS["asserts"]
+    put(tmp_path, *(f"data/imgs/{n}.jpg" for n in range(8)), content=photo())
+    put(tmp_path, *(f"data/masks/all/{n}_mask.gif" for n in range(8)), content=photo())
+    put(tmp_path, "pairs.py", content=source.encode())
+
+    assert found(tmp_path, TRAINS.format(module="pairs")) == []

@@ -78,3 +78,67 @@ def test_a_maker_alone_is_offered(tmp_path: Path, maker: str) -> None:
     assert command == f"preflight run models:{maker[:-2]}"
     assert said is not None
     assert "guess" not in said
+
+
+# --- what is no model, and what cannot be imported ------------------------------------------------
+
+TRAINS = """
+import torch
+def get_batch():
+    yield torch.zeros(1)
+for batch in get_batch():
+    torch.zeros(1, requires_grad=True).sum().backward()
+"""
+
+
+@pytest.mark.parametrize(
+    "name", ["get_loss", "ContrastiveLoss", "loss_fn", "Criterion", "make_criterion", "FocalLosses"]
+)
+def test_what_judges_a_models_output_is_no_model(tmp_path: Path, name: str) -> None:
+    loss = f"class {name}(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+    (tmp_path / "nets.py").write_text(f"from torch import nn\n{loss}", "utf-8")
+
+    assert "model" not in offers(str(tmp_path), ())
+
+
+@pytest.mark.parametrize("name", ["Lossless", "GlossNet", "CriterionNet"])
+def test_a_name_that_only_begins_so_is_a_model(tmp_path: Path, name: str) -> None:
+    net = f"class {name}(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+    (tmp_path / "nets.py").write_text(f"from torch import nn\n{net}", "utf-8")
+
+    assert offers(str(tmp_path), ())["model"][0] == f"preflight run nets:{name}"
+
+
+def test_nothing_is_offered_of_a_file_whose_import_would_train(tmp_path: Path) -> None:
+    """It could not be looked at without `--import-anyway`; the file itself is run in short."""
+    (tmp_path / "play.py").write_text(TRAINS, "utf-8")
+
+    found = offers(str(tmp_path), ())
+
+    assert "loader" not in found
+    assert found["script"] == ("preflight run play.py", "runs it in short")
+
+
+@pytest.mark.parametrize("trains", [True, False])
+def test_what_trains_at_the_top_comes_before_a_usual_name_below(
+    tmp_path: Path, *, trains: bool
+) -> None:
+    """As `launch.py`, which has a Trainer fit, beside `tools/make_training_video.py`."""
+    step = "trainer.fit(model)" if trains else "print()"
+    (tmp_path / "launch.py").write_text(f"if __name__ == '__main__':\n    {step}\n", "utf-8")
+    (tmp_path / "tools").mkdir()
+    other = tmp_path / "tools/make_training_video.py"
+    other.write_text("if __name__ == '__main__':\n    print()\n", "utf-8")
+
+    command, _ = offers(str(tmp_path), (str(tmp_path),))["script"]
+
+    expected = "launch.py" if trains else "tools/make_training_video.py"
+    assert command == f"preflight run {expected}"
+
+
+@pytest.mark.parametrize("guard", ["if __name__ == '__main__':\n    pass\n", ""])
+def test_a_module_that_holds_a_training_step_is_offered_from(tmp_path: Path, guard: str) -> None:
+    step = "def step(loss):\n    for one in loss:\n        one.backward()\n"
+    (tmp_path / "play.py").write_text(f"def get_batch():\n    yield 1\n{step}{guard}", "utf-8")
+
+    assert offers(str(tmp_path), ())["loader"][0] == "preflight run play:get_batch"

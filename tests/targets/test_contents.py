@@ -114,6 +114,25 @@ def test_a_file_without_a_kinds_suffix_is_told_by_its_bytes(
 
 # --- what is none ---------------------------------------------------------------------------------
 
+
+@pytest.mark.parametrize("name", ["train.txt", "filelist", "train.bin", "list.dat"])
+@pytest.mark.parametrize(
+    "content", [b"/mnt/scratch/datasets/pets/data/0001.jpg 3\n" * 40, b"# see ../data/list\n" * 90]
+)
+def test_a_text_that_speaks_of_a_folder_of_data_is_no_cache(
+    tmp_path: Path, name: str, content: bytes
+) -> None:
+    """A name of torch's in a zip archive has `/data/` in it, and so has many a list of files."""
+    put(tmp_path, f"lists/{name}", content=content)
+    put(tmp_path, "train.py", content=b"print()\n")
+
+    with pytest.raises(UsageError):
+        preflight.run(f"cache=lists/{name}", folder=str(tmp_path), elsewhere=True)
+    around = preflight.run(folder=str(tmp_path), elsewhere=True)
+
+    assert [one.if_named_by for one in around.coverage if one.if_named_by] == []
+
+
 JSON = b'[{"id": "photos", "type": "local"}]\n'
 
 

@@ -102,6 +102,48 @@ def test_pictures_of_documents_are_no_data_set(
 
 
 @pytest.mark.parametrize(
+    "folder",
+    [
+        "android/app/src/main/res/mipmap-hdpi",
+        "a/res/drawable",
+        "ios/Demo/Assets.xcassets/b.imageset",
+    ],
+)
+def test_the_drawings_of_an_app_are_no_data_set(tmp_path: Path, folder: str) -> None:
+    put(tmp_path, "README.md", "train.py", f"runtime/{folder}/a.png", f"runtime/{folder}/b.png")
+
+    assert data_in(tmp_path) == []
+    assert [one.pictures for one in around(tmp_path).unread] == [2]
+
+
+@pytest.mark.parametrize(
+    ("beside", "is_page"),
+    [
+        (("static/css/a.css", "static/js/a.js"), True),
+        (("static/favicon.ico",), True),
+        (("static/css/a.css",), False),
+        (("css/a.css", "js/a.js"), True),
+        (("other/css/a.css", "other/js/a.js"), False),
+        (("../css/a.css", "../js/a.js"), False),
+    ],
+)
+def test_pictures_of_a_page_that_a_server_gives_are_no_data_set(
+    tmp_path: Path, beside: tuple[str, ...], *, is_page: bool
+) -> None:
+    put(tmp_path, "README.md", "train.py", *(f"web/{one}" for one in beside))
+    put(tmp_path, *(f"web/static/image/{n}.png" for n in range(3)))
+
+    assert data_in(tmp_path) == ([] if is_page else ["web"])
+
+
+@pytest.mark.parametrize("folder", ["drawables", "data/mipmaps", "xcassets", "drawable_objects"])
+def test_what_is_only_called_like_it_is_data(tmp_path: Path, folder: str) -> None:
+    put(tmp_path, "README.md", "train.py", *(f"{folder}/{n}.png" for n in range(4)))
+
+    assert data_in(tmp_path) == [folder.partition("/")[0]]
+
+
+@pytest.mark.parametrize(
     ("document", "text"),
     [
         ("README.md", "![teaser](img/a%20b.png)"),

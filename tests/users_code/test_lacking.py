@@ -6,10 +6,12 @@ import importlib
 import importlib.metadata
 import socket
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from preflight.users_code.lacks.lacking import lacking
+from tests.files import put
 
 
 def _asked_for(path: str) -> BaseException:
@@ -48,3 +50,38 @@ def test_a_part_that_another_version_of_a_package_has_is_no_package_of_its_own()
     assert lack is not None
     assert (lack.kind, lack.name) == ("package", "torch")
     assert lack.version == importlib.metadata.version("torch")
+
+
+SAYS = """
+def fetch(text):
+    raise RuntimeError(text)
+"""
+
+
+@pytest.mark.parametrize("of_package", [True, False])
+@pytest.mark.parametrize(
+    ("text", "lacks"),
+    [
+        ("Error downloading a.gz:\nTried https://x/, got:\n<urlopen error [Errno -2] Na>", True),
+        ("Tried all mirrors: [Errno 11001] getaddrinfo failed", True),
+        ("no mirror: Max retries exceeded with url: /a.gz (Caused by ProxyError())", True),
+        ("Error downloading a.gz:\nTried https://x/, got:\nHTTP Error 404: Not Found", False),
+        ("File not found or corrupted.", False),
+        ("Dataset not found. You can use download=True to download it", False),
+    ],
+)
+def test_a_package_that_gathers_what_each_address_said_wants_a_network(
+    tmp_path: Path, text: str, *, lacks: bool, of_package: bool
+) -> None:
+    """As torchvision does of its mirrors; what the user's own line raises is that line's."""
+    place = tmp_path / "site-packages" / "sets" if of_package else tmp_path / "job"
+    put(place, "fetch.py", content=SAYS.encode())
+    code = compile(SAYS, str(place / "fetch.py"), "exec")
+    named: dict[str, Any] = {}
+    exec(code, named)
+
+    with pytest.raises(RuntimeError) as raised:
+        named["fetch"](text)
+    found = lacking(raised.value, [str(tmp_path / "job")])
+
+    assert (found is not None and found.kind == "network") is (lacks and of_package)

@@ -16,7 +16,7 @@ from preflight.formats.torch.pickle_globals import DEVICE, FRAMED, is_device
 from preflight.formats.torch.pickle_machine import Storage
 from preflight.formats.torch.pickles import WalkedPickle, walk, walk_bytes
 from preflight.formats.zip import archive
-from preflight.formats.zip.directory import ZipDirectory
+from preflight.formats.zip.directory import MAGIC, ZipDirectory
 from preflight.formats.zip.local_header import name_in
 from preflight.values.names import counted, shown
 
@@ -36,7 +36,12 @@ def is_torch(parts: ZipDirectory) -> bool:
 
 
 def looks_like_torch(head: bytes) -> bool:
-    """Whether the first record of a zip archive, as far as it is here, has a name of torch's."""
+    """Whether this is a zip archive whose first record, as far as it is here, is named by torch.
+
+    Any text has bytes where the length of that name would stand, and may speak of `/data/`.
+    """
+    if not head.startswith(MAGIC):
+        return False
     name = head[30 : 30 + int.from_bytes(head[26:28], "little")]
     return name.endswith(_TORCH_NAMES) or b"/data/" in name or b"/.data/" in name
 

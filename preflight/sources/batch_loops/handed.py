@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from preflight.sources.batch_loops.loops import is_in, spans
 from preflight.sources.batch_loops.made_by import ExpressionPlace, made_by, names_in, placed
+from preflight.sources.batch_loops.passed_items import written
 from preflight.sources.flaws.facts import BatchLoop, Handed
 from preflight.syntax.bodies import Body
 
@@ -48,11 +49,15 @@ def _handed(every: Sequence[Body], file: str) -> Iterator[Handed]:
             continue
         place = placed(known, body)
         tested, coped = spans(body)
+        callees: dict[int, list[tuple[str, str]]] = {}
         for call, at, value in calls:
             if is_in(call.lineno, coped):
                 continue
-            for to_module, to in _callees(call.func, place):
-                for made in dict.fromkeys(made_by(value, place, 0)):
+            if id(call) not in callees:
+                callees[id(call)] = [*_callees(call.func, place)]
+            makers = dict.fromkeys(made_by(value, place, 0)) if callees[id(call)] else {}
+            for to_module, to in callees[id(call)]:
+                for made in makers:
                     module, maker = known.home(made.maker)
                     is_sure = not is_in(call.lineno, tested)
                     more = (maker, module, made.pick, made.given, made.waits, is_sure)
@@ -74,7 +79,7 @@ def _calls(body: Body) -> Iterator[tuple[ast.Call, str | int, ast.expr]]:
 
 def _callees(function: ast.expr, place: ExpressionPlace) -> Iterator[tuple[str, str]]:
     """Give the module and the name of what is called; of a method, by what makes its object."""
-    if isinstance(function, ast.Attribute) and ast.unparse(function.value) in {"self", "cls"}:
+    if isinstance(function, ast.Attribute) and written(function.value) in {"self", "cls"}:
         yield "", f"{place.body.owner}.{function.attr}"
         return
     called = ast.Call(func=function, args=[], keywords=[])

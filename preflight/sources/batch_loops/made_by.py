@@ -9,7 +9,13 @@ import ast
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from preflight.sources.batch_loops.passed_items import PASS_ON, PassedItems, only, values_of
+from preflight.sources.batch_loops.passed_items import (
+    PASS_ON,
+    PassedItems,
+    only,
+    values_of,
+    written,
+)
 from preflight.sources.flaws.tuples import imports_in
 from preflight.syntax.bodies import Body, parameters
 from preflight.syntax.running import last_name
@@ -69,7 +75,7 @@ class ExpressionPlace(NamedTuple):
 
 def placed(file: FileNames, body: Body) -> ExpressionPlace:
     """Say where the expressions of a function stand."""
-    values = {} if isinstance(body.node, ast.Module) else values_of(body)
+    values = {} if isinstance(body.node, ast.Module) else file.items.given(body)
     return ExpressionPlace(file, body, values, frozenset(parameters(body)))
 
 
@@ -88,26 +94,30 @@ def made_by(node: ast.expr, place: ExpressionPlace, hops: int) -> Iterator[Made]
         yield from made_by(node.args[0], place, hops + 1)
     elif isinstance(node, ast.Call):
         yield from _called(node, place)
-    elif isinstance(node, ast.Attribute) and ast.unparse(node).startswith("self."):
+    elif isinstance(node, ast.Attribute) and written(node).startswith("self."):
         yield from _of_attribute(node, place, hops)
     elif isinstance(node, ast.Name):
         yield from _of_name(node, place, hops)
 
 
 def _called(node: ast.Call, place: ExpressionPlace) -> Iterator[Made]:
-    name = ast.unparse(node.func)
+    name = written(node.func)
     first = name.partition(".")[0]
     if not isinstance(node.func, ast.Name) and first not in place.file.imports:
         return
     is_known = first in place.file.own or first in place.file.imports
     if is_known and first not in place.values and first not in place.hidden:
-        words = [*map(ast.unparse, node.args), *map(ast.unparse, node.keywords)]
+        words = [*map(written, node.args), *map(ast.unparse, node.keywords)]
         yield Made(name, given=", ".join(words))
+
+
+def _is_name(node: ast.expr, name: str) -> bool:
+    return isinstance(node, ast.Name) and node.id == name
 
 
 def _of_name(node: ast.Name, place: ExpressionPlace, hops: int) -> Iterator[Made]:
     name = node.id
-    values = only(one for one in place.values.get(name, ()) if ast.unparse(one) != name)
+    values = only(one for one in place.values.get(name, ()) if not _is_name(one, name))
     if name in place.hidden:
         if not values:
             yield from _handed(name, place)
@@ -117,7 +127,7 @@ def _of_name(node: ast.Name, place: ExpressionPlace, hops: int) -> Iterator[Made
     elif name in place.file.imports:
         yield Made(name)
     elif name in place.file.tops:
-        values = only(one for one in place.file.tops[name] if ast.unparse(one) != name)
+        values = only(one for one in place.file.tops[name] if not _is_name(one, name))
         if len(values) == 1:
             yield Made(name)
             top = place._replace(values={}, hidden=frozenset())
@@ -126,10 +136,10 @@ def _of_name(node: ast.Name, place: ExpressionPlace, hops: int) -> Iterator[Made
 
 def _of_attribute(node: ast.Attribute, place: ExpressionPlace, hops: int) -> Iterator[Made]:
     """Follow `self.loader` to the one place of its class that gives it a value."""
-    name = ast.unparse(node)
+    name = written(node)
     owner = place.body.owner
     holders = [one for one in place.file.bodies if owner and one.owner == owner]
-    given = [(value, one) for one in holders for value in values_of(one).get(name, ())]
+    given = [(value, one) for one in holders for value in place.file.items.given(one).get(name, ())]
     if len(given) == 1:
         yield from made_by(given[0][0], placed(place.file, given[0][1]), hops + 1)
 

@@ -66,10 +66,10 @@ class PassedItems:
         """Give the generator of the file that is called; None: it is none, or not the only one."""
         if not isinstance(node, ast.Call):
             return None
-        name = ast.unparse(node.func)
+        name = written(node.func)
         if name.startswith("self.") and body.owner:
             name = f"{body.owner}.{name[5:]}"
-        elif name in self._given(body) or name in parameters(body):
+        elif name in self.given(body) or name in parameters(body):
             return None
         found = [one for one in self._every if one.name == name]
         is_one = len(found) == 1 and any(
@@ -77,7 +77,8 @@ class PassedItems:
         )
         return found[0] if is_one and not _decorated(found[0]) else None
 
-    def _given(self, body: Body) -> Mapping[str, list[ast.expr]]:
+    def given(self, body: Body) -> Mapping[str, list[ast.expr]]:
+        """Give what names are given in a function, worked out once."""
         if id(body.node) not in self._values:
             self._values[id(body.node)] = values_of(body)
         return self._values[id(body.node)]
@@ -109,7 +110,7 @@ class PassedItems:
         """Give the call that a name stands for, where that hands items on."""
         if name in parameters(body):
             return None
-        given = self._given(body).get(name) or self._given(self._every[0]).get(name)
+        given = self.given(body).get(name) or self.given(self._every[0]).get(name)
         values = only(given or ())
         if len(values) != 1 or not isinstance(values[0], ast.Call):
             return None
@@ -134,7 +135,7 @@ class PassedItems:
 
     def _gone_over(self, name: str, node: ast.Yield, function: Body) -> Iterator[PassedItem]:
         """Give what a name of a generator is an item of, where it is yielded as it comes."""
-        if len(self._given(function).get(name, ())) != 1:
+        if len(self.given(function).get(name, ())) != 1:
             return
         for loop in function.nodes:
             if isinstance(loop, ast.For) and _is_untouched(name, node, loop):
@@ -198,7 +199,17 @@ def _decorated(body: Body) -> bool:
 
 def only(values: Iterable[ast.expr]) -> list[ast.expr]:
     """Give those that are written in different ways: `it = iter(loader)` twice is one."""
-    return [*{ast.unparse(one): one for one in values}.values()]
+    every = [*values]
+    return [*{written(one): one for one in every}.values()] if len(every) > 1 else every
+
+
+def written(node: ast.expr) -> str:
+    """Give the text of an expression; of names, which most are, without the work of `unparse`."""
+    if isinstance(node, ast.Name):
+        return node.id
+    if isinstance(node, ast.Attribute) and isinstance(node.value, (ast.Name, ast.Attribute)):
+        return f"{written(node.value)}.{node.attr}"
+    return ast.unparse(node)
 
 
 def values_of(body: Body) -> dict[str, list[ast.expr]]:
@@ -225,8 +236,8 @@ def values_of(body: Body) -> dict[str, list[ast.expr]]:
 
 def _bind(target: ast.expr, value: ast.expr, found: dict[str, list[ast.expr]]) -> None:
     if isinstance(target, (ast.Name, ast.Attribute)):
-        given = found.setdefault(ast.unparse(target), [])
-        if not _is_passed(value, ast.unparse(target)):
+        given = found.setdefault(written(target), [])
+        if not _is_passed(value, written(target)):
             given.append(value)
         elif isinstance(target, ast.Name):
             given.append(target)  # it stays what it was
@@ -249,7 +260,7 @@ def _is_passed(value: ast.expr, name: str) -> bool:
     """Whether a name is given what it was, by what passes it on."""
     if isinstance(value, ast.Call) and last_name(value.func) in PASS_ON and value.args:
         return _is_passed(value.args[0], name)
-    return isinstance(value, (ast.Name, ast.Attribute)) and ast.unparse(value) == name
+    return isinstance(value, (ast.Name, ast.Attribute)) and written(value) == name
 
 
 def _is_passed_on(node: ast.withitem) -> bool:

@@ -35,6 +35,9 @@ _HELPS = re.compile(
 )
 _LOADS = re.compile(r"load_\w+")
 
+# Modules that judge what a model gives.
+_LOSS = re.compile(r"(?:loss(?:es)?(?:_?f(?:n|unc|unction))?|criteri(?:on|a))$", re.IGNORECASE)
+
 _USUAL, _BY_VALUE, _BY_LOADING, _BY_ITSELF, _BY_HELPING = range(5)
 
 
@@ -142,6 +145,8 @@ class _Known:
         made = self._of_function(one, call)
         if made is None or made.kind != "model":
             return made
+        if _LOSS.search(one.name) or _LOSS.search(made.by):
+            return None
         if _HELPS.fullmatch(one.name):
             return made._replace(rank=_BY_HELPING)
         return made._replace(rank=_BY_LOADING) if _LOADS.fullmatch(one.name) else made
@@ -178,7 +183,7 @@ class _Known:
                 return made._replace(what=f"is a {base}", rank=_USUAL)
             if base in LOADER_CLASSES or base.endswith("Trainer"):
                 return made._replace(what=f"is a {base}", rank=_BY_ITSELF)
-        is_block = one.name.startswith("_") or one.name in source.used
+        is_block = one.name.startswith("_") or one.name in source.used or _LOSS.search(one.name)
         if not is_block and not one.is_abstract and self._is_model(lineage):
             return made._replace(kind="model", what="is a model", rank=_BY_ITSELF)
         return None

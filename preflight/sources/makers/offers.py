@@ -34,6 +34,8 @@ _WORDS = re.compile(
 _MAKES = re.compile(rb"^def (?:create|get|build|make)_(?:model|\w*loaders?)\b", re.MULTILINE)
 _ENTERS = re.compile(rb"^\w+(?:\.\w+)*\(|^(?:for|while|with) ", re.MULTILINE)
 
+_LOOPS = re.compile(rb"^(?:for|while) ", re.MULTILINE)
+
 _FIRST = re.compile(r"train|main|finetune|pretrain", re.IGNORECASE)
 _SCRIPT = re.compile(r"(?:(?:\w+_)?(?:train|main|finetune|pretrain)\w*|run)\.py", re.IGNORECASE)
 
@@ -96,12 +98,15 @@ def _started_as(script: str, folder: str) -> tuple[str, ...]:
 def _likely_scripts(at_top: Iterable[str], paths: Iterable[str]) -> list[str]:
     """Give those of usual names, at the top or else deeper; or else any that trains.
 
-    Of those that lie deeper, only their guard tells them from modules.
+    Of those that lie deeper, only their guard tells them from modules, or a loop at the left.
     """
     paths = tuple(paths)
+    at_top = tuple(at_top)
     found = [*filter(_is_script, at_top)]
+    found = found or [*filter(_trains, filter(_is_guarded, at_top))]
     found = found or [*filter(_is_guarded, filter(_is_script, paths))]
     found = found or [*filter(_trains, filter(_is_guarded, paths))]
+    found = found or [*filter(_trains_at_once, paths)]
     return sorted(found, key=lambda one: (_is_command(one), one.count(os.sep), *_how_likely(one)))
 
 
@@ -121,6 +126,11 @@ def _trains(path: str) -> bool:
     return not is_test(os.path.basename(path)) and _TRAINS.search(read_small(path)) is not None
 
 
+def _trains_at_once(path: str) -> bool:
+    """Whether a file trains as soon as it is read: a script, from which nothing is imported."""
+    return not _is_guarded(path) and _trains(path) and _LOOPS.search(read_small(path)) is not None
+
+
 def _made_in(
     folder: str, paths: tuple[str, ...], script: str, text: bytes
 ) -> dict[str, tuple[str, str | None]]:
@@ -137,6 +147,7 @@ def _made_in(
     makers = tuple(
         one._replace(is_called=one.is_called or _is_called(one, text))
         for one in worth_offering(factories_in(folder, paths=paths))
+        if not _trains_at_once(os.path.join(folder, one.file))
     )
     alike = Counter(map(_alike, makers))
     as_good = Counter(map(_how_good, makers))

@@ -66,6 +66,12 @@ _UNREACHED = frozenset(
 )
 _NO_NETWORK = re.compile(r"(?i)couldn't connect to ['\"]?https?://|check your internet connection")
 
+# What packages that try several addresses gather of each, and raise as one of any type.
+_QUOTED_UNREACHED = re.compile(
+    r"<urlopen error |NameResolutionError|Max retries exceeded with url|getaddrinfo failed"
+    r"|Name or service not known|Temporary failure in name resolution|Network is unreachable"
+)
+
 _QUOTED_PATH = re.compile(r"""['"]([^'"\s:]+/[^'"\s/:]+)['"]""")
 
 
@@ -169,7 +175,9 @@ def _network(error: BaseException) -> Lack | None:
         return None
     names = {one.__name__ for one in type(error).__mro__}
     unreached = not names.isdisjoint(_UNREACHED) and "HTTPError" not in names
-    if unreached or (isinstance(error, OSError) and _NO_NETWORK.search(_text(error))):
+    text = _text(error)
+    unreached |= isinstance(error, OSError) and _NO_NETWORK.search(text) is not None
+    if unreached or _QUOTED_UNREACHED.search(text):
         return Lack(kind="network", name="the network")
     return None
 
