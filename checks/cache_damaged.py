@@ -87,6 +87,10 @@ _SAID = {
     ("npz", "lacking"): _LACKS,
     ("npz", "trailing"): "numpy.load stops at it: File is not a zip file.",
     ("npy", "cut"): "numpy.load stops at it: it is no whole array.",
+    (
+        "npy",
+        "trailing",
+    ): "numpy.load ends with its array, and says nothing: other numbers, where bytes came between.",
     ("npy", "pages"): "numpy.load compares no checksums: it reads it without a word.",
     ("safetensors", "lacking"): _LACKS,
     ("safetensors", "pages"): "safetensors has no checksums: it is loaded without a word.",

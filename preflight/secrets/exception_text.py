@@ -2,12 +2,18 @@
 
 What was written into a source, or read from a file, stands in no variable of the environment; where
 something is raised of it, it stands in a keyword, or in an attribute, of a call on the way there.
+After that call has returned, only the source of the job says under which name it was given.
 """
 
 from __future__ import annotations
 
+import ast
+import functools
 import itertools
+import linecache
+import os
 import traceback
+import types
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -16,25 +22,83 @@ from preflight.secrets.naming import Says, is_about, is_no_word, looks_random, s
 
 _MOST = 2_000  # things that are looked into
 
+_LINES = 20_000  # of a source that are read
+
+_LIBRARY = os.path.dirname(os.__file__) + os.sep
+
 _DEEP = 3
 """Steps from a frame: `self`, what it holds (a loader's data set), and what that holds."""
 
 
 def hidden_of(text: str, error: BaseException) -> str:
     """Take out of a text what the frames of an exception say is secret."""
-    found = {one for one in _held(error) if one in text}
+    found = {one for one in (*_held(error), *_written(error)) if one in text}
     values = tuple(sorted(found, key=lambda one: (-len(one), one)))
     return Secrets(values=values).bytes_of(text, whole=True) if values else text
 
 
-def _held(error: BaseException) -> Iterator[str]:
-    todo: list[tuple[Mapping[Any, object], int, bool]] = []
+def _frames(error: BaseException) -> Iterator[types.FrameType]:
     chain: BaseException | None = error
     for _ in range(9):
         if chain is None:
             break
-        todo += ((frame.f_locals, 0, False) for frame, _ in traceback.walk_tb(chain.__traceback__))
+        yield from (frame for frame, _ in traceback.walk_tb(chain.__traceback__))
         chain = chain.__cause__ or chain.__context__
+
+
+def _written(error: BaseException) -> Iterator[str]:
+    """Give what the sources of an exception's frames have written under such a name."""
+    for file in {frame.f_code.co_filename for frame in _frames(error)}:
+        if not (file.startswith(_LIBRARY) or "site-packages" in file):
+            yield from _literals("".join(linecache.getlines(file)[:_LINES]))
+
+
+@functools.lru_cache(maxsize=32)
+def _literals(source: str) -> tuple[str, ...]:
+    """Give the texts that stand in a source under a name that says that they are secret."""
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ()
+    return tuple(
+        text
+        for node in ast.walk(tree)
+        for name, value in _named(node)
+        if name is not None
+        and isinstance(value, ast.Constant)
+        and isinstance(text := value.value, str)
+        and _is_secret(name, text, inside=False)
+    )
+
+
+def _named(node: ast.AST) -> Iterator[tuple[str | None, ast.AST | None]]:
+    """Give what is given in a call, assigned, or kept under a key, with its name."""
+    if isinstance(node, ast.keyword):
+        yield node.arg, node.value
+    elif isinstance(node, (ast.Assign, ast.AnnAssign)):
+        for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
+            yield _name_of(target), node.value
+    elif isinstance(node, ast.Dict):
+        yield from (
+            (_name_of(key), value) for key, value in zip(node.keys, node.values, strict=True)
+        )
+    elif isinstance(node, ast.arguments):
+        usual = [*node.posonlyargs, *node.args]
+        yield from zip([one.arg for one in usual[::-1]], node.defaults[::-1], strict=False)
+        yield from zip([one.arg for one in node.kwonlyargs], node.kw_defaults, strict=True)
+
+
+def _name_of(node: ast.AST | None) -> str | None:
+    if isinstance(node, ast.Subscript):
+        node = node.slice
+    name = getattr(node, "id", getattr(node, "attr", getattr(node, "value", None)))
+    return name if isinstance(name, str) else None
+
+
+def _held(error: BaseException) -> Iterator[str]:
+    todo: list[tuple[Mapping[Any, object], int, bool]] = [
+        (frame.f_locals, 0, False) for frame in _frames(error)
+    ]
     seen: set[tuple[int, bool]] = set()
     for names, deep, inside in todo:
         for name, value in list(names.items())[:_MOST]:

@@ -35,7 +35,8 @@ def written_forms(value: str) -> Iterator[WrittenForm]:
     any_case = len(value) >= LONG and any(map(str.isdigit, value))
     plain = (value, quote(value), quote(value, safe=""), shown(value), html.escape(value))
     escaped = (json.dumps(value)[1:-1], repr(value)[1:-1], json.dumps(repr(value)[1:-1])[1:-1])
-    for text in dict.fromkeys((*plain, *escaped)):
+    of_bytes = repr(value.encode("utf-8", "surrogatepass"))[2:-1]
+    for text in dict.fromkeys((*plain, *escaped, of_bytes, json.dumps(of_bytes)[1:-1])):
         yield WrittenForm(text, any_case, _pattern(text, any_case=any_case))
     yield from _encoded(value.encode("utf-8", "surrogatepass"))
 

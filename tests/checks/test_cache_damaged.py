@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import torch
 
+import preflight
 from preflight.cached_files.cache_listing import list_cache
 from preflight.cached_files.facts import CacheFacts
 from preflight.cached_files.read import read_cache
@@ -256,6 +257,26 @@ def test_an_array_that_was_not_written_to_its_end_is_told_as_numpy_says_it(tmp_p
         "Ctrl-C stopped its writer midway"
     )
     assert "EOF: reading array data" in (found.why or "")
+
+
+@pytest.mark.parametrize(("at", "is_right"), [(1_000, False), (None, True)], ids=["in", "behind"])
+def test_bytes_that_came_into_an_array_are_told_as_numpy_takes_them(
+    tmp_path: Path, at: int | None, is_right: object
+) -> None:
+    """It loads the array all the same."""
+    whole = written(np.save, np.arange(1_000.0))
+    for number in range(6):
+        (tmp_path / f"{number}.npy").write_bytes(whole)
+    end = len(whole) if at is None else at
+    (tmp_path / "3.npy").write_bytes(whole[:end] + b"\r\r\r" + whole[end:])
+
+    (found,) = preflight.run("cache=.", folder=str(tmp_path), select=["cache-damaged"]).findings
+
+    assert np.array_equal(np.load(tmp_path / "3.npy"), np.arange(1_000.0)) is is_right
+    assert found.at.file == "3.npy"
+    assert found.why == (
+        "numpy.load ends with its array, and says nothing: other numbers, where bytes came between."
+    )
 
 
 def test_a_file_of_torch_is_judged_as_one_although_its_name_ends_like_an_archives(

@@ -131,3 +131,45 @@ def test_a_line_that_has_the_secret_written_in_it_is_told_without(tmp_path: Path
 
     line = hidden_lines(frames, raised.value)[-1]
     assert line.text == f"raise OSError('no {REDACTED}')"
+
+
+SOURCES = {
+    "a keyword": "open_store(host='h', api_secret='frameCanary144aa09')",
+    "an attribute": "store.password = 'frameCanary144aa09'",
+    "a key": "store = {'host': 'h', 'password': 'frameCanary144aa09'}",
+    "a row": "store['db_password'] = 'frameCanary144aa09'",
+    "a default": "def connect(host, password='frameCanary144aa09'): ...",
+    "a default by name": "def connect(host, *, token='frameCanary144aa09'): ...",
+}
+
+
+def raised_in(folder: Path, source: str) -> str:
+    """Give what is told of an exception that a source raises of what it has let go of again."""
+    path = folder / "job.py"
+    source = f"def prepare():\n    {source}\ndef main(said):\n    raise OSError(f'no {{said}}')\n"
+    path.write_text(source)
+    space: dict[str, object] = {}
+    exec(compile(source, str(path), "exec"), space)
+    with pytest.raises(OSError, match="no ") as raised:
+        space["main"](SECRET)  # type: ignore[operator]
+    return said_by(raised.value)
+
+
+@pytest.mark.parametrize("source", SOURCES.values(), ids=SOURCES)
+def test_what_the_source_gives_under_a_name_is_not_told_after_the_call(
+    tmp_path: Path, source: str
+) -> None:
+    assert raised_in(tmp_path, source) == f"OSError: no {REDACTED}"
+
+
+HARMLESS = {
+    "another name": "open_store(host='frameCanary144aa09')",
+    "of a column": "rows(key='frameCanary144aa09')",
+    "of a model": "tokenize(pad_token='frameCanary144aa09')",
+    "no text": "open_store(password=frameCanary144aa09)",
+}
+
+
+@pytest.mark.parametrize("source", HARMLESS.values(), ids=HARMLESS)
+def test_what_the_source_gives_under_another_name_stays(tmp_path: Path, source: str) -> None:
+    assert raised_in(tmp_path, source) == f"OSError: no {SECRET}"

@@ -168,6 +168,15 @@ def test_the_very_value_is_found_wherever_it_stands(value: str, write: object) -
         assert hidden.endswith(" is wrong")
 
 
+@pytest.mark.parametrize("value", ["pässwört99", "a b'c\"d\\e5", "line 1\nline 2", CANARY])
+def test_the_very_value_is_found_as_bytes_are_written(value: str) -> None:
+    """As a client says it that has sent it."""
+    hide = Secrets.known({"DB_PASSWORD": value})
+    for text in (repr(value.encode()), json.dumps(repr(value.encode()))):
+        for hidden in (hide.text(text), hide.bytes_of(text)):
+            assert hidden == text[: text.index("b'") + 2] + REDACTED + text[text.rindex("'") :]
+
+
 @pytest.mark.parametrize("value", ["true", "1", "ada", "postgres", "1234", "/", "default", ""])
 def test_short_and_common_values_are_not_looked_for(value: str) -> None:
     text = f"the value {value} of ada is true, 1 of 1234 in /data, postgres by default"
