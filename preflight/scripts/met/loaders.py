@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from preflight.pipelines.facts import Reads
     from preflight.scripts.met.flows import Counting
     from preflight.scripts.met.loader_look import Travelled
+    from preflight.scripts.met.loops.strict_zips import StrictZip
 
 _next, _last = theirs(next), theirs(last_of)
 
@@ -63,8 +64,14 @@ class Shortened:
         self.more = ""
         """Which batch it gives beyond these: `last`, `next` or none."""
 
+        self.strict: StrictZip | None = None
+        """The call of `zip(…, strict=True)` that draws from it and others."""
+
         self._next = guarded(self._give, passes.watch)
-        self._given = 0
+        self.given = 0
+        self.is_over = False
+        """Whether it has ended by itself."""
+
         numbers = numbers_of(passes.watch)
         self._began, self._backwards = numbers.steps, numbers.backwards
 
@@ -89,14 +96,14 @@ class Shortened:
     def _give(self) -> Any:
         watch = self._watch
         evaluating = self._evaluates()
-        if evaluating and self._given:
+        if evaluating and self.given:
             look_at_sums(watch)
-        enough = self._given >= self._most and not self._has_more()
+        enough = self.given >= self._most and not self._has_more()
         if self._batches is None or enough:
             self._over(evaluating=evaluating)
             batches, self._batches = self._batches, None  # its workers end
             if self._flow is not None and batches is not None:
-                self._flow.go_on(batches, self._given)
+                self._flow.go_on(batches, self.given)
             self._tell()
             over = StopIteration()
             over.of_preflight = True  # type: ignore[attr-defined]
@@ -107,19 +114,20 @@ class Shortened:
             try:
                 batch = (_last if self.more == LAST else _next)(self._batches)
             except StopIteration:
+                self.is_over = True
                 self._over(evaluating=evaluating)
                 if flow is not None:
-                    flow.over(self._given)
+                    flow.over(self.given)
                 raise
-        if flow is not None and not self._given:
+        if flow is not None and not self.given:
             flow.came()
             watch.on_stop.append(self._at_end)
-        self._given += 1
+        self.given += 1
         watch.given += 1
         watch.trained_on += not evaluating
         watch.in_epoch |= not evaluating
         watch.met(Met(what="loader", at=self._at))
-        if watch.while_at == "evaluation" and self._given == 1:
+        if watch.while_at == "evaluation" and self.given == 1:
             watch.evaluates(self._at)
             self._is_told = True
         return batch
@@ -128,13 +136,18 @@ class Shortened:
         """Whether one more batch is given: that which ends the whole epoch, or the next one."""
         if self.more or self._batches is None:
             return False
+        decided = None if self.strict is None else self.strict.more(self)
+        if decided is not None:
+            return decided
+        if self.strict is not None and not self.strict.is_all_known:
+            return self._passes.goes_beyond(self._at, strictly=True)
         if self._adds_up() and self._passes.awaits_step(self._at):
             return True
         if self._is_full and self._kind == "training":
             batches = length_of(self._batches)
-            if self._passes.seldom.more(self._given, batches, self._at):
+            if self._passes.seldom.more(self.given, batches, self._at):
                 return True
-        self.more = self._passes.beginnings.more(self, self._at, self._given)
+        self.more = self._passes.beginnings.more(self, self._at, self.given)
         return bool(self.more) or self._passes.goes_beyond(self._at)
 
     def _adds_up(self) -> bool:
@@ -173,7 +186,7 @@ class Shortened:
 
     def _at_end(self) -> None:
         if self._flow is not None and self._batches is not None:
-            self._flow.at_end(self._batches, self._given)
+            self._flow.at_end(self._batches, self.given)
 
 
 def _is_without_gradients() -> bool:
@@ -207,6 +220,7 @@ def _wrap(original: Callable[[Any], Iterator[Any]], watch: Watch) -> Callable[[A
         whole = whole_epoch(loader) if most == watch.batches and not is_counted else None
         begun = Shortened(theirs(iter)(batches), passes, at, kind, most, flow, whole)
         passes.beginnings.begin(begun, at)
+        begun.strict = passes.strict.begin(begun, loader, at)
         return begun
 
     return begin
