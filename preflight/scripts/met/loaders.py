@@ -16,6 +16,7 @@ from preflight.scripts.met.evaluated import look_at_sums
 from preflight.scripts.met.left_in_eval import left_of
 from preflight.scripts.met.loops.epoch_ends import LAST, WholeEpoch, last_of, length, whole_epoch
 from preflight.scripts.met.loops.passes import Passes
+from preflight.scripts.met.loops.same_numbers import SameNumbers
 from preflight.scripts.met.rank_lengths import RankLengths
 from preflight.scripts.met.running_out import counted_of
 from preflight.scripts.met.steps import numbers_of, trained_of
@@ -196,6 +197,7 @@ def _is_without_gradients() -> bool:
 
 def _wrap(original: Callable[[Any], Iterator[Any]], watch: Watch) -> Callable[[Any], Any]:
     passes, seen, lengths = Passes(watch), _Seen(watch), RankLengths(watch)
+    same = SameNumbers(watch)
 
     @functools.wraps(original)
     def begin(loader: Any) -> Any:
@@ -205,6 +207,8 @@ def _wrap(original: Callable[[Any], Iterator[Any]], watch: Watch) -> Callable[[A
             at = watch.place()
             is_mode_of_one = watch.in_eval_mode and at not in passes.trains
             evaluating = is_mode_of_one or _is_without_gradients()
+            if not evaluating:
+                same.begin(loader, at)
             most = watch.batches if evaluating else passes.begin(at)
             told_by, flow = seen.look_once(loader, at)
             lengths.tell(loader, at)
