@@ -10,6 +10,7 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 from preflight.loaders.epoch import length_of
+from preflight.objects.facts import Definition
 from preflight.scripts.facts import Met
 from preflight.scripts.failing import guarded
 from preflight.scripts.met.evaluated import look_at_sums
@@ -27,6 +28,7 @@ from preflight.values.names import counted
 from preflight.values.own_files import passes_on, theirs
 
 if TYPE_CHECKING:
+    from preflight.epochs.facts import SameOrder
     from preflight.pipelines.facts import Reads
     from preflight.scripts.met.flows import Counting
     from preflight.scripts.met.loader_look import Travelled
@@ -208,7 +210,8 @@ def _wrap(original: Callable[[Any], Iterator[Any]], watch: Watch) -> Callable[[A
             is_mode_of_one = watch.in_eval_mode and at not in passes.trains
             evaluating = is_mode_of_one or _is_without_gradients()
             if not evaluating:
-                same.begin(loader, at)
+                order = same.begin(loader, at, trained_of(watch).number_made)
+                _tell_order(order, at, watch)
             most = watch.batches if evaluating else passes.begin(at)
             told_by, flow = seen.look_once(loader, at)
             lengths.tell(loader, at)
@@ -228,6 +231,16 @@ def _wrap(original: Callable[[Any], Iterator[Any]], watch: Watch) -> Callable[[A
         return begun
 
     return begin
+
+
+def _tell_order(order: SameOrder | None, at: Frame | None, watch: Watch) -> None:
+    """Tell that a loop has its loader shuffle alike in each epoch."""
+    if order is not None and at is not None:
+        from preflight.batches.pass_facts import RandomDraws
+        from preflight.scripts.met.loader_look import name_of_loader
+
+        place = Definition(file=at.file, line=at.line, line_text=at.text, qualname=at.function)
+        watch.gave(RandomDraws(name=name_of_loader(at), defined=place, order=order))
 
 
 class _Seen:

@@ -10,10 +10,10 @@ import hashlib
 import sys
 from typing import Any, NamedTuple
 
+from preflight.epochs.facts import SameOrder
+from preflight.loaders.epoch import length_of
 from preflight.objects.attributes import own_attributes
-from preflight.objects.facts import Definition
 from preflight.objects.paths import type_name
-from preflight.scripts.met.steps import numbers_of, trained_of
 from preflight.scripts.watch import Watch
 from preflight.users_code.facts import Frame
 
@@ -39,34 +39,29 @@ class SameNumbers:
         self._began: dict[Frame, tuple[_Began, int]] = {}
         self._told: set[Frame] = set()
 
-    def begin(self, loader: object, at: Frame | None) -> None:
-        """Note a pass, and tell of one that begins as the one before did."""
+    def begin(self, loader: object, at: Frame | None, optimizers: int) -> SameOrder | None:
+        """Note a pass, and give the order of one that begins as the one before did, once.
+
+        `optimizers`: how many the script has made so far.
+        """
         watch = self._watch
         if at is None or at in self._told or not watch.wants("RandomDraws"):
-            return
+            return None
         own = own_attributes(loader)
         batches = own_attributes(own.get("batch_sampler"))
         sampler: Any = batches.get("sampler", own.get("sampler"))
         kind = type_name(type(sampler))
-        if kind.rpartition(".")[2] not in _BY_CHANCE or not kind.startswith("torch.utils.data."):
-            return
-        number, steps = len(sampler), numbers_of(watch).steps
+        name, samples = kind.rpartition(".")[2], length_of(sampler) or 0
+        if name not in _BY_CHANCE or not kind.startswith("torch.utils.data."):
+            return None
         stands = _stand(own_attributes(sampler).get("generator"))
-        now = _Began(stands, id(own.get("dataset")), trained_of(watch).number_made)
-        before, trained = self._began.get(at, (None, steps))
-        self._began[at] = now, steps
-        if now == before and steps > trained and number >= _FEWEST:
-            self._told.add(at)
-            self._tell(at, kind.rpartition(".")[2], number)
-
-    def _tell(self, at: Frame, sampler: str, samples: int) -> None:
-        from preflight.batches.pass_facts import RandomDraws
-        from preflight.epochs.facts import SameOrder
-        from preflight.scripts.met.loader_look import name_of_loader
-
-        place = Definition(file=at.file, line=at.line, line_text=at.text, qualname=at.function)
-        order = SameOrder(sampler=sampler, samples=samples, begins_anew=True, by_loop=True)
-        self._watch.gave(RandomDraws(name=name_of_loader(at), defined=place, order=order))
+        now = _Began(stands, id(own.get("dataset")), optimizers)
+        before, steps = self._began.get(at, (None, watch.steps))
+        self._began[at] = now, watch.steps
+        if now != before or watch.steps == steps or samples < _FEWEST:
+            return None
+        self._told.add(at)
+        return SameOrder(sampler=name, samples=samples, begins_anew=True, by_loop=True)
 
 
 def _stand(generator: Any) -> str:
