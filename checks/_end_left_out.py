@@ -199,7 +199,7 @@ def _never_taken(
     why = "Its sampler gives as many indices as there are samples, and the same ones in each epoch"
     if facts.is_rest:
         instead = "which fill no batch, and are the same in each epoch"
-        why = "Its sampler leaves out what is left of full batches, before it shuffles them"
+        why = "Its sampler leaves out what is left of full batches, the same each time"
         fix = "Shuffle before what fills no batch is left out, or give it as a smaller batch."
     elif facts.cut_at:
         instead = f"in each epoch of {counted(facts.cut_at, 'sample')}"

@@ -15,16 +15,17 @@ What it finds
     one that is looked at), or that do not come since it raises, which nobody hears; samples that
     are left out of batches (of 512 from all over an epoch, also those without which a collate
     function of the job's own makes the same batch, or in whose place another one may stand), or
-    that are still in a stream's own shuffle buffer when it ends;
-    epochs that `with_epoch` ends behind the same samples each time, of a pipeline of webdataset
-    that has more; images of one suffix (`.png`, `.JPG`) in archives that a data set reads by
-    `tarfile` or `zipfile`, of which it reads all others; and samples that a sampler of the job's
-    own never takes, in two epochs, while it takes others again, or in six, where these fill no
-    batch of the group that they are in, or where its source fills batches by hand (a budget of
-    tokens, pools by length) and chooses among no samples; less than a hundredth of all is a note,
-    and less than a twentieth nothing where the sampler has `drop_last` set. A sampler without end
-    is run for as many samples as the loader takes in an epoch, where it ends, or for 16 times as
-    many as there are.
+    that are still in a stream's own shuffle buffer when it ends; epochs that `with_epoch` ends
+    behind the same samples each time, of a pipeline of webdataset that has more; images of one
+    suffix (`.png`, `.JPG`) in archives that a data set reads by `tarfile` or `zipfile`, of which it
+    reads all others; and samples that a sampler of the job's own never takes, in two epochs, while
+    it takes others again, or in six, where these fill no batch of the group that they are in, or
+    where its source fills batches by hand (a budget of tokens, pools by length) and chooses among
+    no samples; less than a hundredth of all is a note, and less than a twentieth nothing where the
+    sampler has `drop_last` set. A sampler without end is run for as many samples as the loader
+    takes in an epoch, where it ends, or for 16 times as many as there are. In the rehearsal of a
+    script that came to its end, found is a loop over one iterator, within a loop over epochs, that
+    has trained in the first epoch alone.
 
 Why it matters
     A loop over an empty loader ends at once, without an error: the average of its losses is a

@@ -16,7 +16,9 @@ What it finds
     `set_epoch`; of a loader's own class, or one that stands around it, that seeds when an epoch
     begins (then also samples that are made by random numbers, in an order that stays): two whole
     epochs of it are alike, though its sampler draws others; of a stream whose workers are kept
-    (`persistent_workers=True`), and do not hear of the epoch. So are samples of a data set that is
+    (`persistent_workers=True`), and do not hear of the epoch; where a script is rehearsed, of a
+    loop over epochs that seeds in each (`torch.manual_seed(0)`), so that a pass over a shuffled
+    loader begins with the random numbers of the one before. So are samples of a data set that is
     told the epoch (`set_epoch`, or `epoch` by itself), where kept workers go on with those of the
     epoch before: some are asked for again by a worker that is kept, and by one that is not. Not of
     loaders with val, test or the like in their names or those of their classes, and not where
@@ -119,6 +121,9 @@ def _of_order(facts: RandomDraws, order: SameOrder) -> Finding:
     if order.begins_anew:
         why = f"{order.sampler} has the random numbers begin anew with each epoch"
         fix = "Seed once, before the first epoch, or by a number that grows with each epoch."
+    if order.by_loop:
+        why = "The loop has the random numbers begin anew with each epoch, as "
+        why += "torch.manual_seed(0) in it does"
     if order.of_samples and order.begins_anew:
         what = f"all epochs have the same samples: {order.sampler} gives {order.samples:,} that "
         what += "are made by random numbers, and just the same again"

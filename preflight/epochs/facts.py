@@ -29,6 +29,9 @@ class SameOrder(NamedTuple):
     """Whether two whole epochs were seen to be alike, though what draws them does not: `sampler` is
     the class of the loader, or of what stands around it."""
 
+    by_loop: bool = False
+    """Whether it is the loop over epochs that has random numbers begin anew."""
+
 
 class Changing(NamedTuple):
     """A data set whose samples are others each time that they are asked for, and not by chance."""

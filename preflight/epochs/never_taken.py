@@ -89,8 +89,11 @@ def _is_rest(sampler: object, epochs: Sequence[_Asked], lacking: set[int], root:
     size = len(lacking) + len(epochs[0].taken)
     if _fills_batches(epochs, lacking) or _has_grouped(sampler, size):
         return True
-    if _is_in_order(epochs) or not all(one.batches for one in epochs):
+    batches = [batch for one in epochs for batch in one.batches]
+    if not all(one.batches for one in epochs):
         return False
+    if _is_in_order(epochs) and len(lacking) < max(map(len, batches)):
+        return False  # as torch's own with `drop_last` leaves it out
     if getattr(sampler, "drop_last", False) and len(lacking) < _ASKED_FOR * size:
         return False
     return not _is_part(sampler, lacking, size) and leaves_a_rest(sampler, root)
@@ -183,10 +186,16 @@ def _has_grouped(sampler: object, size: int) -> bool:
 def _is_part(sampler: object, lacking: set[int], size: int) -> bool:
     """Whether it is made for a part: a list without those, or the first, by their number."""
     own = own_attributes(sampler)
-    is_counted = not any(type(one) is int and one == size for one in own.values())
+    is_counted = not any(_counts(one) == size for one in own.values())
     if is_counted and min(lacking) + len(lacking) == size:
         return True
     return any(lacking.isdisjoint(one) for one in _listed(sampler, size, 0))
+
+
+def _counts(thing: object) -> object:
+    """Give a number, or how many entries a row has: such as a label of each sample."""
+    is_row = isinstance(thing, (list, tuple)) or type(thing).__name__ in ("ndarray", "Tensor")
+    return len(thing) if is_row and getattr(thing, "shape", True) else thing  # type: ignore[arg-type]
 
 
 def _listed(thing: object, size: int, depth: int) -> Iterator[set[int]]:

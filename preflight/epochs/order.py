@@ -24,6 +24,9 @@ from preflight.users_code.frames import is_users
 _FEWEST, _MOST = 8, 200_000
 
 _SECONDS = 2.0
+
+# A sampler that gives so many times as much as it says has no end.
+_ENDLESS = 2
 _DEEPEST = 3
 
 # How many epochs later an order is drawn: a prime, so that no turn of a few epochs hides it.
@@ -95,9 +98,17 @@ def _chain(way: str, sampler: object, depth: int) -> Iterator[tuple[str, Any]]:
 
 
 def order_of(sampler: Any, until: float, *, is_batches: bool) -> list[Any] | None:
-    """Give the indices of an epoch, which may be names; None where that takes too long."""
+    """Give the indices of an epoch, which may be names; None where that takes too long.
+
+    Or where it has no end: it gives far more than it says.
+    """
     found: list[Any] = []
-    for one in itertools.islice(sampler, _MOST):
+    length = None
+    with contextlib.suppress(Exception):  # the user's code
+        length = len(sampler)
+    for number, one in enumerate(itertools.islice(sampler, _MOST)):
+        if length is not None and number > _ENDLESS * (length + 1):
+            return None
         each = one if is_batches else (one,)
         if time.monotonic() > until:
             return None

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from types import FunctionType
-from typing import Any
+from typing import Any, TypeGuard
 
 from preflight.objects.attributes import own_attributes
 from preflight.objects.source_trees import function_tree, names_used
@@ -21,6 +21,9 @@ _ASK = frozenset({"get_rank", "get_world_size", "process_index", "num_processes"
 
 # They choose some of what they are given.
 _CHOOSE = frozenset({"filter", "filterfalse", "compress", "sample", "choices", "choice", "islice"})
+
+# What a loop goes over that has a turn for each group there is.
+_EACH = frozenset({"set", "unique", "Counter", "fromkeys"})
 
 _OF_A_DICT = frozenset({"setdefault", "get", "pop", "copy", "values", "items"})
 _ADD = frozenset({"append", "extend", "add", "put"})
@@ -36,7 +39,12 @@ def leaves_a_rest(sampler: object, root: str) -> bool:
     is_batching = any(_fills(tree, lists) or any(map(_cuts, ast.walk(tree))) for tree in trees)
     if len(trees) < len(functions) or not is_batching or not all(map(_takes_both, trees)):
         return False
-    return not any(_chooses(node, lists) for tree in trees for node in ast.walk(tree))
+    return not any(
+        _chooses(node, lists, groups)
+        for tree in trees
+        for groups in (_groups(tree),)
+        for node in ast.walk(tree)
+    )
 
 
 def _functions(kind: type, root: str) -> Iterator[FunctionType]:
@@ -118,7 +126,33 @@ def _cuts(node: ast.AST) -> bool:
     return is_divided and "len(" in ast.unparse(node.left)  # type: ignore[attr-defined]
 
 
-def _chooses(node: ast.AST, lists: set[str]) -> bool:
+def _groups(tree: ast.AST) -> set[str]:
+    """Name what stands for each group in turn: `label` of `for label in sorted(set(labels))`."""
+    return {
+        one.target.id
+        for one in ast.walk(tree)
+        if isinstance(one, (ast.For, ast.comprehension)) and isinstance(one.target, ast.Name)
+        if any(_EACH & {_last(call.func)} for call in ast.walk(one.iter) if _is_call(call))
+    }
+
+
+def _is_call(node: ast.AST) -> TypeGuard[ast.Call]:
+    return isinstance(node, ast.Call)
+
+
+def _last(function: ast.expr) -> str:
+    return ast.unparse(function).rpartition(".")[2]
+
+
+def _is_of_group(test: ast.expr, groups: set[str]) -> bool:
+    """Whether a test asks whether a sample is of the group whose turn it is."""
+    match test:
+        case ast.Compare(left=left, ops=[ast.Eq()], comparators=[right]):
+            return any(isinstance(one, ast.Name) and one.id in groups for one in (left, right))
+    return False
+
+
+def _chooses(node: ast.AST, lists: set[str], groups: set[str]) -> bool:
     """Whether it may leave out samples by what they are, or where they stand."""
     match node:
         case ast.Continue():
@@ -128,7 +162,7 @@ def _chooses(node: ast.AST, lists: set[str]) -> bool:
         case ast.Call(func=ast.Attribute(attr="sample"), args=[every, number]):
             return ast.unparse(number) != f"len({ast.unparse(every)})"
         case ast.Call(func=function):
-            return ast.unparse(function).rpartition(".")[2] in _CHOOSE
+            return _last(function) in _CHOOSE
         case ast.Slice(step=step) if step is not None:
             return ast.unparse(step) != "-1"
         case (
@@ -137,7 +171,11 @@ def _chooses(node: ast.AST, lists: set[str]) -> bool:
             | ast.DictComp(generators=gens)
             | ast.GeneratorExp(generators=gens)
         ):
-            return not all(_is_of_length(one.target, test) for one in gens for test in one.ifs)
+            return not all(
+                _is_of_length(one.target, test) or _is_of_group(test, groups)
+                for one in gens
+                for test in one.ifs
+            )
         case ast.If(body=body, orelse=other):
             mine, others = ([*_handed_on(one)] for one in (body, other))
             elsewhere = {name for one in (*mine, *others) for name in _roots(one)}

@@ -94,6 +94,8 @@ def ended_by(error: BaseException, watch: Watch) -> Ended | None:
 
 
 def _exited(error: SystemExit, watch: Watch) -> Ended:
+    lines = traceback.walk_tb(error.__traceback__)
+    watch.exited_at = {(frame.f_code, line) for frame, line in lines}
     code = error.code if isinstance(error.code, int) else int(error.code is not None)
     if code and watch.left:
         watch.shortened(f"behind that, exit code {code}, which may come of it")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from preflight.batches.pass_facts import RandomDraws, WholePass
 from preflight.flow.facts import Flow
 from preflight.kinds.kind import Kind
 from preflight.kinds.same import EVALUATES, EVENED, Same
@@ -42,7 +43,7 @@ SCRIPT = Kind(
     },
     lacks=lambda facts: facts.not_reached if isinstance(facts, Rehearsal) else (),
     sums_up={Rehearsal: in_words, Resumed: resumes_in_words, Steps: steps_in_words},
-    may_give=(Sent, Loaded, Reads, Copied, Flow),
+    may_give=(Sent, Loaded, Reads, Copied, Flow, RandomDraws, WholePass),
     reader="preflight.scripts.saving.again:look",
     gather="preflight.scripts.gather:Scripts",
     runs_code=True,

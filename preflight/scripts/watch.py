@@ -11,7 +11,7 @@ import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 
 from preflight.overlay.layer import Layer
@@ -88,6 +88,12 @@ class Watch:
 
     left: bool = False
     """Whether we have left a loop of the script's early, and it has gone on behind that."""
+
+    is_stopped: bool = False
+    """Whether we have ended the script."""
+
+    exited_at: set[tuple[CodeType, int]] = field(default_factory=set)
+    """The lines, each with its function, that were at work where the script has exited."""
 
     has_raised: bool = False
     """Whether the script has stopped with an exception."""
@@ -312,6 +318,7 @@ class Watch:
         Raises:
             Stopped: always.
         """
+        self.is_stopped = True
         is_main = threading.current_thread() is threading.main_thread()
         self.tell(stopping=why, in_background=not is_main, when=time.time())
         raise Stopped(why)

@@ -56,6 +56,9 @@ class Trained:
         self._root = root
         self._place = place
         self._made: weakref.WeakKeyDictionary[Any, Frame | None] = weakref.WeakKeyDictionary()
+        self.number_made = 0
+        """Optimizers that were given parameters, also such as are gone."""
+
         self._has_changed = False
         self._entries: dict[int, _Entry] = {}
         self._open: dict[int, _Entry] = {}
@@ -65,6 +68,7 @@ class Trained:
 
     def given(self, optimizer: Any) -> None:
         """Note that an optimizer is given parameters."""
+        self.number_made += optimizer not in self._made
         self._made.setdefault(optimizer, self._place())
         self._has_changed = True
 

@@ -172,3 +172,58 @@ class GoesOn(Sampler):
 
     def __iter__(self) -> Iterator[int]:
         yield from self.numbers
+
+
+LABELS = [number % 12 for number in range(NUMBER)]
+
+
+class _Labelled(Sampler):
+    def __init__(self, size: int) -> None:
+        self.labels, self.size = LABELS, size
+
+
+class OfLabels(_Labelled):
+    """Fills batches of each label, in order, and keeps no rest."""
+
+    def __iter__(self) -> Iterator[list[int]]:
+        for label in sorted(set(self.labels)):
+            members = [index for index, one in enumerate(self.labels) if one == label]
+            for at in range(0, len(members) - self.size + 1, self.size):
+                yield members[at : at + self.size]
+
+
+class OfLabelsAsTheyCome(_Labelled):
+    """Does so as soon as one label has enough."""
+
+    def __iter__(self) -> Iterator[list[int]]:
+        pools: dict[int, list[int]] = {}
+        for index, label in enumerate(self.labels):
+            pools.setdefault(label, []).append(index)
+            if len(pools[label]) == self.size:
+                yield pools.pop(label)
+
+
+class OfFewLabels(_Labelled):
+    """Does so of some of the labels, on purpose."""
+
+    def __iter__(self) -> Iterator[list[int]]:
+        members = [index for index, label in enumerate(self.labels) if label < 6]
+        for at in range(0, len(members) - self.size + 1, self.size):
+            yield members[at : at + self.size]
+
+
+class First(_Labelled):
+    """Takes the first ones, on purpose."""
+
+    def __iter__(self) -> Iterator[list[int]]:
+        for at in range(0, NUMBER // 2, self.size):
+            yield [*range(at, at + self.size)]
+
+
+class InOrder(_Labelled):
+    """Leaves out what fills no batch at the end, as torch's own does."""
+
+    def __iter__(self) -> Iterator[list[int]]:
+        order = [*range(NUMBER)]
+        for at in range(0, len(order) - self.size + 1, self.size):
+            yield order[at : at + self.size]

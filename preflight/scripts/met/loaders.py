@@ -10,12 +10,14 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 from preflight.loaders.epoch import length_of
+from preflight.objects.facts import Definition
 from preflight.scripts.facts import Met
 from preflight.scripts.failing import guarded
 from preflight.scripts.met.evaluated import look_at_sums
 from preflight.scripts.met.left_in_eval import left_of
 from preflight.scripts.met.loops.epoch_ends import LAST, WholeEpoch, last_of, length, whole_epoch
 from preflight.scripts.met.loops.passes import Passes
+from preflight.scripts.met.loops.same_numbers import SameNumbers
 from preflight.scripts.met.rank_lengths import RankLengths
 from preflight.scripts.met.running_out import counted_of
 from preflight.scripts.met.steps import numbers_of, trained_of
@@ -26,9 +28,11 @@ from preflight.values.names import counted
 from preflight.values.own_files import passes_on, theirs
 
 if TYPE_CHECKING:
+    from preflight.epochs.facts import SameOrder
     from preflight.pipelines.facts import Reads
     from preflight.scripts.met.flows import Counting
     from preflight.scripts.met.loader_look import Travelled
+    from preflight.scripts.met.loops.strict_zips import StrictZip
 
 _next, _last = theirs(next), theirs(last_of)
 
@@ -63,8 +67,14 @@ class Shortened:
         self.more = ""
         """Which batch it gives beyond these: `last`, `next` or none."""
 
+        self.strict: StrictZip | None = None
+        """The call of `zip(…, strict=True)` that draws from it and others."""
+
         self._next = guarded(self._give, passes.watch)
-        self._given = 0
+        self.given = 0
+        self.is_over = False
+        """Whether it has ended by itself."""
+
         numbers = numbers_of(passes.watch)
         self._began, self._backwards = numbers.steps, numbers.backwards
 
@@ -89,14 +99,14 @@ class Shortened:
     def _give(self) -> Any:
         watch = self._watch
         evaluating = self._evaluates()
-        if evaluating and self._given:
+        if evaluating and self.given:
             look_at_sums(watch)
-        enough = self._given >= self._most and not self._has_more()
+        enough = self.given >= self._most and not self._has_more()
         if self._batches is None or enough:
             self._over(evaluating=evaluating)
             batches, self._batches = self._batches, None  # its workers end
             if self._flow is not None and batches is not None:
-                self._flow.go_on(batches, self._given)
+                self._flow.go_on(batches, self.given)
             self._tell()
             over = StopIteration()
             over.of_preflight = True  # type: ignore[attr-defined]
@@ -107,19 +117,20 @@ class Shortened:
             try:
                 batch = (_last if self.more == LAST else _next)(self._batches)
             except StopIteration:
+                self.is_over = True
                 self._over(evaluating=evaluating)
                 if flow is not None:
-                    flow.over(self._given)
+                    flow.over(self.given)
                 raise
-        if flow is not None and not self._given:
+        if flow is not None and not self.given:
             flow.came()
             watch.on_stop.append(self._at_end)
-        self._given += 1
+        self.given += 1
         watch.given += 1
         watch.trained_on += not evaluating
         watch.in_epoch |= not evaluating
         watch.met(Met(what="loader", at=self._at))
-        if watch.while_at == "evaluation" and self._given == 1:
+        if watch.while_at == "evaluation" and self.given == 1:
             watch.evaluates(self._at)
             self._is_told = True
         return batch
@@ -128,13 +139,18 @@ class Shortened:
         """Whether one more batch is given: that which ends the whole epoch, or the next one."""
         if self.more or self._batches is None:
             return False
+        decided = None if self.strict is None else self.strict.more(self)
+        if decided is not None:
+            return decided
+        if self.strict is not None and not self.strict.is_all_known:
+            return self._passes.goes_beyond(self._at, strictly=True)
         if self._adds_up() and self._passes.awaits_step(self._at):
             return True
         if self._is_full and self._kind == "training":
             batches = length_of(self._batches)
-            if self._passes.seldom.more(self._given, batches, self._at):
+            if self._passes.seldom.more(self.given, batches, self._at):
                 return True
-        self.more = self._passes.beginnings.more(self, self._at, self._given)
+        self.more = self._passes.beginnings.more(self, self._at, self.given)
         return bool(self.more) or self._passes.goes_beyond(self._at)
 
     def _adds_up(self) -> bool:
@@ -173,7 +189,7 @@ class Shortened:
 
     def _at_end(self) -> None:
         if self._flow is not None and self._batches is not None:
-            self._flow.at_end(self._batches, self._given)
+            self._flow.at_end(self._batches, self.given)
 
 
 def _is_without_gradients() -> bool:
@@ -183,6 +199,7 @@ def _is_without_gradients() -> bool:
 
 def _wrap(original: Callable[[Any], Iterator[Any]], watch: Watch) -> Callable[[Any], Any]:
     passes, seen, lengths = Passes(watch), _Seen(watch), RankLengths(watch)
+    same = SameNumbers(watch)
 
     @functools.wraps(original)
     def begin(loader: Any) -> Any:
@@ -192,6 +209,9 @@ def _wrap(original: Callable[[Any], Iterator[Any]], watch: Watch) -> Callable[[A
             at = watch.place()
             is_mode_of_one = watch.in_eval_mode and at not in passes.trains
             evaluating = is_mode_of_one or _is_without_gradients()
+            if not evaluating:
+                order = same.begin(loader, at, trained_of(watch).number_made)
+                _tell_order(order, at, watch)
             most = watch.batches if evaluating else passes.begin(at)
             told_by, flow = seen.look_once(loader, at)
             lengths.tell(loader, at)
@@ -207,9 +227,20 @@ def _wrap(original: Callable[[Any], Iterator[Any]], watch: Watch) -> Callable[[A
         whole = whole_epoch(loader) if most == watch.batches and not is_counted else None
         begun = Shortened(theirs(iter)(batches), passes, at, kind, most, flow, whole)
         passes.beginnings.begin(begun, at)
+        begun.strict = passes.strict.begin(begun, loader, at)
         return begun
 
     return begin
+
+
+def _tell_order(order: SameOrder | None, at: Frame | None, watch: Watch) -> None:
+    """Tell that a loop has its loader shuffle alike in each epoch."""
+    if order is not None and at is not None:
+        from preflight.batches.pass_facts import RandomDraws
+        from preflight.scripts.met.loader_look import name_of_loader
+
+        place = Definition(file=at.file, line=at.line, line_text=at.text, qualname=at.function)
+        watch.gave(RandomDraws(name=name_of_loader(at), defined=place, order=order))
 
 
 class _Seen:

@@ -8,6 +8,7 @@ from typing import Any
 
 from preflight.scripts.facts import Met
 from preflight.scripts.met.left_in_eval import left_of
+from preflight.scripts.met.loops.used_up import UsedUp
 from preflight.scripts.met.steps import trained_of
 from preflight.scripts.points import Point
 from preflight.scripts.watch import Watch
@@ -39,10 +40,13 @@ def _is_own(watch: Watch) -> bool:
 
 
 def _backward(original: Callable[..., Any], watch: Watch) -> Callable[..., Any]:
+    used_up = UsedUp(watch)
+
     @functools.wraps(original)
     def backward(*args: Any, **kwargs: Any) -> Any:
         if watch.is_here:
             watch.stepped()
+            used_up.stepped()
         return original(*args, **kwargs)
 
     return backward

@@ -26,7 +26,8 @@ from preflight.values.own_files import passes_on
 _MOST_SAMPLES = 5_000_000
 
 # What may end before a loader does, or takes one in place of another.
-_IN_PART = re.compile(r"\b(?:islice|take|takewhile|zip_longest|strict|any|all|next)\b")
+_IN_PART = re.compile(r"\b(?:islice|take|takewhile|zip_longest|any|all|next)\b")
+_STRICT = re.compile(r"\bstrict\b")
 _ZIP = re.compile(r"\bzip\b")
 _ALL_OF = frozenset({"sum", "list", "tuple", "sorted", "max", "min"})
 _LOOPS = (ast.For, ast.ListComp, ast.DictComp)
@@ -69,16 +70,28 @@ def is_last_due(together: Sequence[WholeEpoch | None], most: int, watch: Watch) 
 
 def _goes_through(watch: Watch, *, several: bool) -> bool:
     """Whether the script's innermost line is the head of a loop that leaves none out."""
+    head = _head(watch)
+    if head is None or _STRICT.search(head[1]) or bool(_ZIP.search(head[1])) != several:
+        return False
+    return _leaves_none(*head, *((ast.Continue,) if "enumerate" in head[1] else ()))
+
+
+def goes_to_its_end(watch: Watch) -> bool:
+    """Whether the script's innermost line is the head of a loop that ends with what it takes."""
+    head = _head(watch)
+    return head is not None and _leaves_none(*head)
+
+
+def _head(watch: Watch) -> tuple[ast.AST, str] | None:
+    """Give the loop at whose head the script's innermost line is, and what it goes over."""
     frame = next(watch.frames(), None)
     heads = [] if frame is None else [*_heads(frame)]
-    if not heads:
-        return False
-    loop, text = heads[-1]
-    if _IN_PART.search(text) or bool(_ZIP.search(text)) != several:
-        return False
+    return heads[-1] if heads else None
+
+
+def _leaves_none(loop: ast.AST, text: str, *more: type[ast.stmt]) -> bool:
     inner = [one for part in getattr(loop, "body", ()) for one in ast.walk(part)]
-    leaves = _LEAVES if "enumerate" not in text else (*_LEAVES, ast.Continue)
-    return not any(isinstance(one, leaves) for one in inner)
+    return not (_IN_PART.search(text) or any(isinstance(one, (*_LEAVES, *more)) for one in inner))
 
 
 def _heads(frame: FrameType) -> Iterator[tuple[ast.AST, str]]:

@@ -10,6 +10,7 @@ from preflight.scripts.met.loops.epoch_ends import Beginnings
 from preflight.scripts.met.loops.leaving import Leaving
 from preflight.scripts.met.loops.ranks_in_step import Together
 from preflight.scripts.met.loops.seldom import Seldom
+from preflight.scripts.met.loops.strict_zips import StrictZips
 from preflight.scripts.watch import Watch
 from preflight.users_code.facts import Frame
 from preflight.values.names import counted
@@ -40,6 +41,7 @@ class Passes:
         self._together = Together()
         self._leaving = Leaving(watch)
         self.beginnings = Beginnings(watch, self._together)
+        self.strict = StrictZips(watch)
         self.seldom = Seldom(watch, self._together)
         self._ended = ""
         """What was told of the first end: a bare `except` goes on behind it, again and again."""
@@ -110,14 +112,16 @@ class Passes:
         self.watch.shortened(f"epochs to batches of which none came to a step{place}")
         return False
 
-    def goes_beyond(self, at: Frame | None) -> bool:
+    def goes_beyond(self, at: Frame | None, *, strictly: bool = False) -> bool:
         """Whether the script gets more batches, since it counts them itself.
+
+        Or since it takes them side by side with what is not made short, which raises otherwise.
 
         Raises:
             Stopped: it has gone on for long.
         """
         watch = self.watch
-        if not counts_itself(watch.frames()):
+        if not (strictly or counts_itself(watch.frames())):
             return False
         self._beyond += 1
         place = "" if at is None else f" ({at.file}:{at.line})"
