@@ -11,9 +11,9 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from preflight.resuming.facts import Difference
 from preflight.resuming.moments import SAVE, STEP, Average, Moment, Owner
+from preflight.resuming.never_asked import of_unread_counts, of_unread_schedules
 from preflight.resuming.rates import first_unlike, of_counted, of_schedules, pairs_of, same
 from preflight.resuming.stands import goes_on_within, of_counts
-from preflight.resuming.unread import of_unread_counts, of_unread_schedules
 
 # Weights that were saved as bfloat16 and read back differ by that much of their size.
 _ROUNDED = 2.0**-7

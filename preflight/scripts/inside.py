@@ -35,7 +35,7 @@ SUBJECTS = (
         "saving.save_points",
         "saving.hub",
     ),
-    *("started.rank_starts", "saving.trackers", "saving.commands", "without_our_lines"),
+    *("started.rank_starts", "saving.trackers", "started.commands", "without_our_lines"),
 )
 """Modules of this folder whose `POINTS` are wrapped."""
 

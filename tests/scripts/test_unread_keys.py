@@ -34,10 +34,10 @@ FORWARD = (
 FROM_0 = ('        start = checkpoint["epoch"] + 1\n', "")
 RENAMED = (UNLOADED[0], f"        checkpoint = {{**checkpoint}}\n{UNLOADED[0]}")
 
+NEVER = "never asks for `scheduler` of the checkpoint"
 SCHEDULE = (
     "error",
-    "never asks for `scheduler` of the checkpoint: its schedule, which had moved 1 time, "
-    "begins anew",
+    f"{NEVER}: its schedule, which had moved 1 time, begins anew",
 )
 COUNT = (
     "warning",

@@ -12,7 +12,7 @@ from preflight.scripts.saving.weight_samples import COUNTS
 from preflight.values.own_files import passes_on
 
 
-class Loaded(dict[Any, Any]):
+class LoadedState(dict[Any, Any]):
     """What was loaded; it is copied and saved as the plain dict that it stands for."""
 
     def __init__(self, state: dict[Any, Any], asked: set[object]) -> None:
@@ -95,10 +95,10 @@ class ReadKeys:
             return given
         self._counts |= counts
         self._schedules |= schedules
-        return Loaded(given, self._asked)
+        return LoadedState(given, self._asked)
 
     def unread_counts(self) -> dict[str, int]:
-        """Give what says how far training is, where nothing of it was asked for, but other parts."""
+        """Give what says how far training is, where other parts were asked for, and none of it."""
         none = self._asked.isdisjoint(self._counts)
         return dict(self._counts) if self._asked and none else {}
 
