@@ -12,7 +12,8 @@ from preflight.values.names import first_of
 def of_unread_schedules(resumed: Moment, again: Sequence[Moment]) -> Iterator[Difference]:
     """Tell of a schedule that begins anew, by the state that is left unread beside it.
 
-    One that is told the epoch with each step has caught up by the next save.
+    One that is told the epoch with each step has caught up by the next save. Where it had not moved
+    as yet, nothing else shows it.
     """
     counts = [one.scheduled for one in resumed.owners]
     later = [one.scheduled for each in again if each.what == SAVE for one in each.owners]
@@ -21,6 +22,9 @@ def of_unread_schedules(resumed: Moment, again: Sequence[Moment]) -> Iterator[Di
             text = f"never asks for `{name}` of the checkpoint: its schedule, which had moved "
             text += f"{moved:,} {'time' if moved == 1 else 'times'}, begins anew"
             yield Difference(what="rate", text=text)
+        elif not moved and not any(counts):
+            text = f"never asks for `{name}` of the checkpoint, and may begin its schedule anew"
+            yield Difference(what="rate", text=text, is_fault=False)
 
 
 def of_unread_counts(resumed: Moment, again: Sequence[Moment]) -> Iterator[Difference]:

@@ -27,6 +27,7 @@ BEST = (
     ('["epoch"] + 1\n', '["epoch"] + 1\n        best = checkpoint["best"]\n'),
 )
 UNLOADED = ('        scheduler.load_state_dict(checkpoint["scheduler"])\n', "")
+LATER = ("        scheduler.step()\n", "        if epoch:\n            scheduler.step()\n")
 FORWARD = (
     UNLOADED[0],
     '        for _ in range(checkpoint["epoch"] + 1):\n            scheduler.step()\n',
@@ -39,6 +40,7 @@ SCHEDULE = (
     "error",
     f"{NEVER}: its schedule, which had moved 1 time, begins anew",
 )
+GUESS = ("warning", f"{NEVER}, and may begin its schedule anew")
 COUNT = (
     "warning",
     "never asks the checkpoint how far it was, by `epoch` (0), and may begin its count anew",
@@ -54,6 +56,8 @@ ORDER = ("warning", "begins its next epoch with the batch that the run began wit
         ((STEP_LR,), []),
         ((STEP_LR, FORWARD), []),
         ((STEP_LR, UNLOADED), [SCHEDULE]),
+        ((STEP_LR, LATER), []),
+        ((STEP_LR, LATER, UNLOADED), [GUESS]),
         (BEST, []),
         ((*BEST, RENAMED), []),
         ((*BEST, STEP_LR, UNLOADED), [SCHEDULE]),

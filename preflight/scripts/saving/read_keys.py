@@ -90,7 +90,7 @@ class ReadKeys:
             return given
         counts = {name: given[name] for name in COUNTS if type(given.get(name)) is int}
         every = ((name, _moved(one)) for name, one in given.items() if isinstance(name, str))
-        schedules = {name: moved for name, moved in every if moved}
+        schedules = {name: moved for name, moved in every if moved is not None}
         if not (counts or schedules):
             return given
         self._counts |= counts
@@ -107,7 +107,7 @@ class ReadKeys:
         return {name: one for name, one in self._schedules.items() if name not in self._asked}
 
 
-def _moved(state: object) -> int:
+def _moved(state: object) -> int | None:
     """Say how often a schedule had moved of which this is the state, or those of several."""
     every = state if isinstance(state, (list, tuple)) else [state]
     counts = [
@@ -115,4 +115,4 @@ def _moved(state: object) -> int:
         for one in every
         if isinstance(one, Mapping) and {"last_epoch", "_step_count"} <= one.keys()
     ]
-    return min(counts) if counts and all(type(one) is int for one in counts) else 0
+    return min(counts) if counts and all(type(one) is int for one in counts) else None
