@@ -15,16 +15,24 @@ def of_unread_schedules(resumed: Moment, again: Sequence[Moment]) -> Iterator[Di
     One that is told the epoch with each step has caught up by the next save. Where it had not moved
     as yet, nothing else shows it.
     """
-    counts = [one.scheduled for one in resumed.owners]
-    later = [one.scheduled for each in again if each.what == SAVE for one in each.owners]
+    counts = _counts(resumed)
+    later = [_counts(one) for one in again if one.what == SAVE]
     for name, moved in resumed.unread_schedules.items():
-        if counts and max(counts) < moved and max(later, default=0) <= moved:
+        if min(counts, default=moved) < moved and all(
+            min(one, default=0) <= moved for one in later
+        ):
             text = f"never asks for `{name}` of the checkpoint: its schedule, which had moved "
             text += f"{moved:,} {'time' if moved == 1 else 'times'}, begins anew"
             yield Difference(what="rate", text=text)
         elif not moved and not any(counts):
             text = f"never asks for `{name}` of the checkpoint, and may begin its schedule anew"
             yield Difference(what="rate", text=text, is_fault=False)
+
+
+def _counts(moment: Moment) -> list[int]:
+    """Say how often each schedule has moved, of which some may have been loaded."""
+    plain = [count for one in moment.owners for count in one.schedules.values()]
+    return plain or [max((one.scheduled for one in moment.owners), default=0)]
 
 
 def of_unread_counts(resumed: Moment, again: Sequence[Moment]) -> Iterator[Difference]:
