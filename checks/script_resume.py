@@ -8,9 +8,9 @@ What it finds
     average of them (EMA) that begins anew, with an empty state of an optimizer that had one, with
     the learning rate of the first step where a schedule had moved it, with a schedule that begins
     anew, or from a step or an epoch before that of the checkpoint. As a warning: another learning
-    rate, the batches of the beginning once more, or an epoch in the order of the first one, and an
-    epoch that is counted again. A script without any of these, and one that saves only at its end,
-    is not rehearsed, which the page says.
+    rate, the batches of the beginning once more, or an epoch in the order of the first one, an
+    epoch that is counted again, and a checkpoint that is never asked how far training was. A script
+    without any of these, and one that saves only at its end, is not rehearsed, which the page says.
 
 Why it matters
     It shows itself after a crash, hours or days into the run: what was trained until then is lost,

@@ -54,8 +54,8 @@ class Layer:
         with on_disk.open_file(self._removed, "a+", encoding="utf-8") as file:
             file.seek(0)
             self._hidden = {json.loads(line) for line in file}  # by a process before this one
-        self._is_empty = not self._hidden
-        self._begun = on_disk.common_byte(os.path.join(self._home, "begun"))
+        self.begun = on_disk.common_byte(os.path.join(self._home, "begun"))
+        """Its byte is 0 while no process has written or removed anything."""
 
     def own(self, path: AnyPath) -> str | None:
         """Give the path that is meant, where the layer lies over it; None of all others."""
@@ -101,7 +101,7 @@ class Layer:
 
     def reading(self, path: AnyPath) -> AnyPath:
         """Give the path where it is to be read."""
-        if self.is_still_empty():
+        if not self.begun[0]:
             return path
         own = self.own(path)
         if own is None:
@@ -118,12 +118,6 @@ class Layer:
         if self.on_read is not None and (own := self.own(path)) is not None:
             self.on_read(own)
         return self.reading(path)
-
-    def is_still_empty(self) -> bool:
-        """Whether no process has written anything; asked so often that the system is not asked."""
-        if self._is_empty:
-            self._is_empty = not self._begun[0]
-        return self._is_empty
 
     def writing(self, path: AnyPath, *, fresh: bool) -> AnyPath:
         """Give the path where it is to be written; unless `fresh`, with what it holds already.
@@ -154,7 +148,7 @@ class Layer:
         self._make_folders(parent)
 
     def _make_folders(self, own: str) -> None:
-        self._begun[0] = True
+        self.begun[0] = True
         on_disk.make_folders(self.above(own))
 
     def exists(self, own: str) -> bool:
@@ -212,7 +206,7 @@ class Layer:
         """Have what lies below seen no more."""
         if on_disk.exists(own) and own not in self._hidden:
             self._hidden.add(own)
-            self._is_empty = False
+            self.begun[0] = True
             with on_disk.open_file(self._removed, "a", encoding="utf-8") as file:
                 file.write(json.dumps(own) + "\n")
 

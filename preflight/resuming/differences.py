@@ -11,8 +11,9 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from preflight.resuming.facts import Difference
 from preflight.resuming.moments import SAVE, STEP, Average, Moment, Owner
+from preflight.resuming.never_asked import of_unread_counts, of_unread_schedules
 from preflight.resuming.rates import first_unlike, of_counted, of_schedules, pairs_of, same
-from preflight.resuming.stands import goes_on_within, of_counts
+from preflight.resuming.stands import goes_on_within, of_counts, of_names
 
 # Weights that were saved as bfloat16 and read back differ by that much of their size.
 _ROUNDED = 2.0**-7
@@ -65,7 +66,11 @@ def differences(first: Sequence[Moment], again: Sequence[Moment]) -> list[Differ
         found += of_schedules((begun[0], resumed), saved[-1], first, again)
     if not any(one.what == "rate" for one in found):
         found += of_counted(resumed, saved[-1], first, again)
+    if not any(one.what == "rate" for one in found):
+        found += of_unread_schedules(resumed, again)
     found += of_counts(saved, first, again)
+    if not any(one.what == "step" for one in found):
+        found += [*of_unread_counts(resumed, again), *of_names(saved, first, again)][:1]
     if goes_on_within(saved, first, again):
         found = [one for one in found if one.is_fault or one.what not in ("rate", "step")]
     if not any(one.is_fault for one in found):

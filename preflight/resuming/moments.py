@@ -99,6 +99,13 @@ class Moment:
     is_sample: bool = False
     """Of a save: whether it holds what a model makes, such as pictures, and no weights."""
 
+    unread_counts: Mapping[str, int] = field(default_factory=dict)
+    """Of a step behind a resume: what the checkpoint says of how far training is, as in `counts`,
+    where nothing of it was asked for."""
+
+    unread_schedules: Mapping[str, int] = field(default_factory=dict)
+    """So of the states of schedules that it holds: how often each had moved."""
+
     @property
     def tells(self) -> bool:
         """Whether more is saved than weights."""

@@ -35,19 +35,27 @@ SUBJECTS = (
         "saving.save_points",
         "saving.hub",
     ),
-    *("started.rank_starts", "saving.trackers", "saving.commands", "without_our_lines"),
+    *("started.rank_starts", "saving.trackers", "started.commands", "without_our_lines"),
 )
 """Modules of this folder whose `POINTS` are wrapped."""
 
 ASKED = "asked.json"
 """In the scratch folder: what is run, and how."""
 
-# As our other processes start: our folder is on the path only while we are imported.
-BOOT = (
-    "import os, sys; begun = {*sys.modules}; sys.path[:1] == [''] and sys.path.pop(0); "
-    "home = sys.argv.pop(1); sys.path[:0] = [os.path.dirname(os.__file__), home]; "
-    "import preflight.scripts.inside; del sys.path[:2]; preflight.scripts.inside.main(begun)"
-)
+
+def boot_of(module: str) -> str:
+    """Give what an interpreter runs to begin with a module of ours, behind it our folder.
+
+    As in our other processes, our folder is on the path only while we are imported.
+    """
+    return (
+        "import os, sys; begun = {*sys.modules}; sys.path[:1] == [''] and sys.path.pop(0); "
+        "home = sys.argv.pop(1); sys.path[:0] = [os.path.dirname(os.__file__), home]; "
+        f"import {module}; del sys.path[:2]; {module}.main(begun)"
+    )
+
+
+BOOT = boot_of("preflight.scripts.inside")
 """What an interpreter runs to watch a script, with our folder and a scratch folder behind it."""
 
 

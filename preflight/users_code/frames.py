@@ -35,10 +35,10 @@ def is_users(file: str, *folders: str) -> bool:
     What an extension was compiled from is told relative to where that was done, and is not here.
     """
     path = os.path.abspath(file)
+    if _INSTALLED in path or path.startswith(PACKAGE):  # as nearly all are that are asked about
+        return False
     bases = tuple(os.path.join(os.path.abspath(one), "") for one in folders)
-    mine = path.startswith(bases) and not path.startswith(PACKAGE)
-    installed = "site-packages" in path.split(os.sep)
-    return mine and not installed and os.path.isfile(path)
+    return path.startswith(bases) and os.path.isfile(path)
 
 
 def text_of(thing: object, otherwise: str = "") -> str:

@@ -6,7 +6,7 @@ import pytest
 
 from preflight.resuming.facts import Difference
 from preflight.resuming.moments import SAVE, Moment, Owner
-from preflight.resuming.stands import of_counts
+from preflight.resuming.stands import of_counts, of_names
 
 TWO = (Owner(kind="AdamW", weights=20), Owner(kind="AdamW", weights=30))
 
@@ -75,3 +75,27 @@ def test_an_epoch_of_many_short_passes_is_begun_again() -> None:
     first = [epochs(100, 1, 1), epochs(200, 2, 2)]
 
     assert told(first, epochs(100, 1, 99)) == [("epoch", False)]
+
+
+@pytest.mark.parametrize(
+    ("held", "later", "now", "told"),
+    [
+        ("step_2", "step_4", "step_2", True),
+        ("step_2", "step_4", "step_4", False),
+        ("step_2", "step_4", "step_3", False),
+        ("last", "last", "last", False),
+        ("step_2", "final", "step_2", False),
+        ("slot_1", "slot_0", "slot_1", False),
+    ],
+)
+def test_a_count_in_names_alone_that_begins_anew_is_a_guess(
+    *, held: str, later: str, now: str, told: bool
+) -> None:
+    saved = Moment(what=SAVE, steps=2, path=f"/job/{held}", is_folder=True)
+    next_one = Moment(what=SAVE, steps=4, path=f"/job/{later}", is_folder=True)
+    again = Moment(what=SAVE, steps=2, path=f"/job/{now}", is_folder=True)
+
+    found = [*of_names([saved], [saved, next_one], [again])]
+
+    said = "saves step_2 once more, and not step_4: it may begin its count anew"
+    assert [(one.text, one.is_fault) for one in found] == ([(said, False)] if told else [])

@@ -94,3 +94,45 @@ def test_a_program_that_nobody_waits_for_is_told_as_not_watched(tmp_path: Path) 
     assert seen.told == []
     said = f"not watched: what is started at train.py:{line_of(path, 'touch')}, "
     assert said in str(in_words([seen.rehearsal]))
+
+
+RUNS = """\
+import os, subprocess, sys
+import torch
+
+os.mkdir("runs")
+model = torch.nn.Linear(4, 1)
+for batch in torch.utils.data.DataLoader(torch.randn(8, 4), 2):
+    model(batch).sum().backward()
+torch.save(model.state_dict(), "runs/model.pt")
+for words in (["-u", "-m", "measure", "--to", "runs"], ["measure.py", "--to", "runs"]):
+    done = subprocess.run([sys.executable, *words], capture_output=True, text=True)
+    print(done.args == [sys.executable, *words], done.returncode, done.stdout, done.stderr)
+print(sorted(os.listdir("runs")))
+"""
+
+MEASURES = """\
+import os, sys
+
+print(__name__, sys.argv[1:], os.getcwd() == os.path.dirname(__file__) == sys.path[0])
+with open(os.path.join(sys.argv[2], "size.txt"), "a") as file:
+    file.write(str(os.path.getsize("runs/model.pt")))
+open("log.txt", "a").close()
+raise SystemExit(3) if len(open("runs/size.txt").read()) < 6 else ValueError("twice")
+"""
+
+
+def test_another_script_of_the_job_writes_where_this_one_does(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """It ends as it would by itself, and prints what it would."""
+    (tmp_path / "measure.py").write_text(MEASURES, encoding="utf-8")
+    seen = _rehearsed(tmp_path, RUNS)
+
+    assert (seen.verdict, seen.findings) == ("go", ())
+    rehearsed = capfd.readouterr().err
+    plain = subprocess.check_output([sys.executable, "train.py"], cwd=tmp_path, text=True)
+    assert "True 3 __main__ ['--to', 'runs'] True" in plain
+    assert "ValueError: twice" in plain
+    assert plain in rehearsed
+    assert (tmp_path / "log.txt").is_file()  # of the plain run

@@ -22,6 +22,7 @@ from preflight.scripts.failing import guarded
 from preflight.scripts.saving.averages import Averages
 from preflight.scripts.saving.loading import loaded
 from preflight.scripts.saving.owners import owner_of
+from preflight.scripts.saving.read_keys import ReadKeys
 from preflight.scripts.saving.weight_samples import (
     is_sample,
     mark_of,
@@ -74,6 +75,7 @@ class Log:
         self.has_way = False
         """Whether it is known by what the script resumes."""
 
+        self.loaded = ReadKeys()
         self._within = threading.local()
         watch.on_stop += [self.read_back, self._may_go_on]
         if watch.layer is not None:
@@ -110,6 +112,8 @@ class Log:
                     batch=mark_of(self.given),
                     owners=owners,
                     averages=seen,
+                    unread_counts=self.loaded.unread_counts(),
+                    unread_schedules=self.loaded.unread_schedules(),
                 )
             )
         elif self._steps == 1 or self._averages.is_open:

@@ -96,11 +96,12 @@ def _as_named(error: Exception, watch: Watch) -> None:
         error.args = tuple(layer.said(one) if isinstance(one, str) else one for one in error.args)
 
 
-def _reader(name: str) -> Callable[[Any, Watch], Any]:
+def _reader(name: str, *, gives_state: bool = False) -> Callable[[Any, Watch], Any]:
     """Have libraries that open files by themselves read from the layer."""
 
     def wrap(original: Callable[..., Any], watch: Watch) -> Callable[..., Any]:
-        log_of(watch)  # which hears of what is read from now on
+        log = log_of(watch)  # which hears of what is read from now on
+        is_noted = gives_state and watch.options.get("resuming")
 
         @functools.wraps(original)
         def read(*args: Any, **named: Any) -> Any:
@@ -111,7 +112,8 @@ def _reader(name: str) -> Callable[[Any, Watch], Any]:
                 named[name] = layer.opening(named[name])
             elif args and isinstance(args[0], (str, os.PathLike)):
                 args = (layer.opening(args[0]), *args[1:])
-            return original(*args, **named)
+            given = original(*args, **named)
+            return log.loaded.noting(given) if is_noted else given
 
         return read
 
@@ -160,7 +162,7 @@ POINTS = (
         for module in ("torch.serialization", "torch")
         for name, wrap in (
             ("save", _saver("torch.save", _path_in(1, "f"), redirects=(1, "f"))),
-            ("load", _reader("f")),
+            ("load", _reader("f", gives_state=True)),
         )
     ),
     Point(module="safetensors", name="safe_open", wrap=_reader("filename")),

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import importlib
-import json
-import os
-import sys
 from collections.abc import Collection, Mapping
 from typing import Any
 
 from preflight.scripts.cpu_instead import stand_in, wants_cpu
-from preflight.scripts.elsewhere import lay_over_disk
 from preflight.scripts.failing import tell_failure
-from preflight.scripts.inside import ASKED, listen
+from preflight.scripts.inside import listen
 from preflight.scripts.saving.log import log_of
 from preflight.scripts.started.rank_starts import starts_of
-from preflight.scripts.surroundings.as_main import make_room
+from preflight.scripts.started.told_of import lay_as_told, watch_of
 from preflight.scripts.watch import Watch
 from preflight.values.own_files import passes_on
 
@@ -26,32 +22,17 @@ def begin(told: Mapping[str, Any], begun: Collection[str]) -> None:
 
     `begun` are the modules with which it has begun, as any does that is spawned.
     """
-    with open(os.path.join(told["home"], ASKED), encoding="utf-8") as file:
-        asked = json.load(file)
-    options = {**asked["options"], **told["options"]}
-    watch = Watch(
-        root=told["root"],
-        scratch=told["scratch"],
-        folder=told["folder"],
-        batches=options["batches"],
-        epochs=options["epochs"],
-        options=options,
-    )
+    watch = watch_of(told)
     try:
-        _begin(watch, asked["script"], told, begun)
+        _begin(watch, told, begun)
     except Exception as error:
         tell_failure(error, watch)
         raise
 
 
 @passes_on
-def _begin(
-    watch: Watch, script: Mapping[str, Any], told: Mapping[str, Any], begun: Collection[str]
-) -> None:
-    sys.path[:] = told["path"]
-    make_room(begun)
-    layer = script.get("layer") or told["home"]
-    lay_over_disk(watch, {**script, "layer": layer, "folders": told["always"]})
+def _begin(watch: Watch, told: Mapping[str, Any], begun: Collection[str]) -> None:
+    lay_as_told(watch, told, begun)
     listen(watch, told["home"])
     starts = starts_of(watch)
     starts.home, starts.is_to_begin = told["home"], True

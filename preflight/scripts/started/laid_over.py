@@ -1,36 +1,35 @@
-"""Runs in a process that a script has spawned for work of its own: it writes where the script does.
+"""Runs in a process that a script has started for work of its own: it writes where the script does.
 
-A process of a pool, or a worker of a loader, finds what the script has written, and spoils nothing.
+A process of a pool, a worker of a loader, or another script that it runs finds what the script has
+written, and spoils nothing. Nobody watches it.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import sys
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from preflight.scripts.elsewhere import lay_over_disk
-from preflight.scripts.inside import ASKED
-from preflight.scripts.surroundings.as_main import make_room
-from preflight.scripts.watch import Watch
+from preflight.scripts.started.told_of import lay_as_told, watch_of
+from preflight.scripts.surroundings.as_main import main_module
+from preflight.scripts.without_our_lines import leave_us_out
 
 
 def begin(told: Mapping[str, Any], begun: Collection[str]) -> None:
-    """Lay over the disk what was laid there for the script; nobody watches this process."""
-    with open(os.path.join(told["home"], ASKED), encoding="utf-8") as file:
-        asked = json.load(file)
-    script, options = asked["script"], asked["options"]
-    watch = Watch(
-        root=told["root"],
-        scratch=told["scratch"],
-        folder=told["folder"],
-        batches=options["batches"],
-        epochs=options["epochs"],
-        options=options,
-    )
-    sys.path[:] = told["path"]
-    make_room(begun)
-    layer = script.get("layer") or told["home"]
-    lay_over_disk(watch, {**script, "layer": layer, "folders": told["always"]})
+    """Lay over the disk what was laid there for the script."""
+    lay_as_told(watch_of(told), told, begun)
+
+
+def main(begun: Collection[str]) -> None:
+    """Do so, and run what Python was to run, as it would."""
+    told = json.loads(sys.argv.pop(1))
+    begin(told, begun)
+    try:
+        main_module({**told["runs"], "args": sys.argv[1:]}, begun)
+    except SystemExit:
+        raise
+    except BaseException as error:  # noqa: BLE001  whatever it raises
+        leave_us_out(error)
+        sys.excepthook(type(error), error, error.__traceback__)
+        raise SystemExit(1) from None

@@ -19,17 +19,20 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from preflight.scripts.facts import Met
-from preflight.scripts.inside import ASKED, BOOT
+from preflight.scripts.inside import ASKED, BOOT, boot_of
 from preflight.scripts.points import Point
 from preflight.scripts.saving.log import log_of
-from preflight.scripts.started.itself import words_of_itself
+from preflight.scripts.started.itself import Other, other_of, words_of_itself
 from preflight.scripts.started.rank_ends import ends
+from preflight.scripts.started.told_of import asked_in
 from preflight.scripts.watch import OF_PROCESS, Watch
 from preflight.users_code.facts import Lack
 from preflight.values.own_files import HOME
 
 # What a loader reads is asked of each process; all else of one of them.
 _OF_EACH = ("Reads",)
+
+_BOOT_BESIDE = boot_of("preflight.scripts.started.laid_over")
 
 # Our folder is on the path only while we are imported.
 _BEGIN = """
@@ -85,8 +88,7 @@ class RankStarts:
 
     def program(self, python: Sequence[str], words: Sequence[str]) -> list[str]:
         """Say how an interpreter runs the script itself once more, with other words, watched."""
-        with open(os.path.join(self.home, ASKED), encoding="utf-8") as file:
-            asked = json.load(file)
+        asked = asked_in(self.home)
         folder, layer = self._folder(), self._watch.layer
         script = asked["script"]
         script = {
@@ -98,10 +100,15 @@ class RankStarts:
             "scratch": folder,
             "stdin": None,
         }
-        told = {"script": script, "options": {**asked["options"], "wants": _OF_EACH}}
+        options = {**asked["options"], "wants": _OF_EACH}
         with open(os.path.join(folder, ASKED), "w", encoding="utf-8") as file:
-            json.dump(told, file)
+            json.dump({"script": script, "options": options}, file)
         return [*python, "-c", BOOT, HOME, folder]
+
+    def beside(self, other: Other) -> list[str]:
+        """Say how an interpreter runs another script, which nobody watches: it writes as we do."""
+        told = {**self._told(self._watch.scratch, {}), "path": None, "runs": other.runs}
+        return [*other.python, "-c", _BOOT_BESIDE, HOME, json.dumps(told), *other.words]
 
     def start(self, process: Any, begin: Callable[[], Any]) -> Any:
         """Start one that is to be watched."""
@@ -161,11 +168,10 @@ class RankStarts:
 
 
 def _made(folder: str) -> bool:
-    try:
+    with contextlib.suppress(FileExistsError):
         os.mkdir(folder)
-    except FileExistsError:
-        return False
-    return True
+        return True
+    return False
 
 
 @functools.lru_cache(maxsize=1)
@@ -220,19 +226,23 @@ def _start(original: Callable[..., Any], watch: Watch) -> Callable[..., Any]:
 def _program(original: Callable[..., None], watch: Watch) -> Callable[..., None]:
     """Note who starts a program, and have it watched where it is the script itself.
 
-    So Lightning starts its other ranks.
+    So Lightning starts its other ranks. Another script of the user's writes where this one does.
     """
     starts = starts_of(watch)
 
     @functools.wraps(original)
     def start(process: Any, args: Any, *more: Any, **named: Any) -> None:
+        other = None if more else other_of(args, named, watch)
+        begun = None if other is None else starts.beside(other)
         with watch.looking() as is_outermost:
             is_plain = is_outermost and not (named.get("shell") or named.get("executable"))
             itself = words_of_itself(args) if is_plain and not more else None
             if is_outermost:
                 watch.met(Met(what="beside" if itself else "process", at=watch.place()))
-        original(process, starts.program(*itself) if itself else args, *more, **named)
-        if itself:
+            if itself:
+                begun = starts.program(*itself)
+        original(process, args if begun is None else begun, *more, **named)
+        if begun is not None:
             process.args = args
 
     return start

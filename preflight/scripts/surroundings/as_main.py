@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import importlib.machinery
 import importlib.util
-import io
 import itertools
 import os
 import sys
@@ -38,7 +37,7 @@ def _run_path(typed: str, args: list[str], begun: Collection[str]) -> None:
     main.__file__ = path
     main.__loader__ = importlib.machinery.SourceFileLoader("__main__", path)
     main.__dict__["__cached__"] = None
-    with io.open_code(path) as file:
+    with open(path, "rb") as file:  # which another script may just have written
         text = file.read()
     # Not with our own `from __future__ import annotations`.
     code = compile(text, path, "exec", dont_inherit=True)

@@ -10,6 +10,7 @@ from typing import Any
 
 from preflight.overlay.command_paths import Command
 from preflight.scripts.points import Point
+from preflight.scripts.started.itself import other_of
 from preflight.scripts.watch import Watch
 from preflight.users_code.facts import APART, Lack
 
@@ -28,7 +29,9 @@ def _popen(original: Callable[..., None], watch: Watch) -> Callable[..., None]:
             original(process, args, *more, **named)
             return
         command = Command(layer, None if folder is None else os.fspath(folder))
-        told = _told(command, args)
+        # Another script of the user's finds by itself what was written.
+        finds = not more and other_of(args, named, watch) is not None
+        told = args if finds else _told(command, args)
         if not command.is_other:
             original(process, args, *more, **named)
             return

@@ -1,0 +1,46 @@
+"""Tells of what a checkpoint holds, and the script that goes on from there never asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from preflight.resuming.facts import Difference
+from preflight.resuming.moments import SAVE, Moment
+from preflight.values.names import first_of
+
+
+def of_unread_schedules(resumed: Moment, again: Sequence[Moment]) -> Iterator[Difference]:
+    """Tell of a schedule that begins anew, by the state that is left unread beside it.
+
+    One that is told the epoch with each step has caught up by the next save. Where it had not moved
+    as yet, nothing else shows it.
+    """
+    counts = _counts(resumed)
+    later = [_counts(one) for one in again if one.what == SAVE]
+    for name, moved in resumed.unread_schedules.items():
+        if min(counts, default=moved) < moved and all(
+            min(one, default=0) <= moved for one in later
+        ):
+            text = f"never asks for `{name}` of the checkpoint: its schedule, which had moved "
+            text += f"{moved:,} {'time' if moved == 1 else 'times'}, begins anew"
+            yield Difference(what="rate", text=text)
+        elif not moved and not any(counts):
+            text = f"never asks for `{name}` of the checkpoint, and may begin its schedule anew"
+            yield Difference(what="rate", text=text, is_fault=False)
+
+
+def _counts(moment: Moment) -> list[int]:
+    """Say how often each schedule has moved, of which some may have been loaded."""
+    plain = [count for one in moment.owners for count in one.schedules.values()]
+    return plain or [max((one.scheduled for one in moment.owners), default=0)]
+
+
+def of_unread_counts(resumed: Moment, again: Sequence[Moment]) -> Iterator[Difference]:
+    """Tell, as a guess, of one that cannot know how far training was, unless by a file's name."""
+    held = resumed.unread_counts
+    saved = (one.counts for one in again if one.what == SAVE and one.counts)
+    if not held or any(one.get(name, -1) > held[name] for one in saved for name in held):
+        return
+    names = first_of([f"`{name}` ({count:,})" for name, count in held.items()], len(held))
+    text = f"never asks the checkpoint how far it was, by {names}, and may begin its count anew"
+    yield Difference(what="step", text=text, is_fault=False)
