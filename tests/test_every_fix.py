@@ -273,7 +273,7 @@ NOT_RUN: Mapping[str, str] = {
     **dict.fromkeys(("decode()", "hash()", "len()", "detach()", "replicate(…)"), TELLS),
     **dict.fromkeys(("len(loader)", "os.listdir()", "Path.glob()", "--gpu_ids"), TELLS),
     **dict.fromkeys(("open(path, 'wb')", "open(path, 'x')", "state_dict()"), TELLS),
-    "optimizer.state_dict()": TELLS,
+    **dict.fromkeys(("optimizer.state_dict()", "torch.manual_seed(0)"), TELLS),
     **dict.fromkeys(("num_workers={", "prefetch_factor={"), "a number for this machine"),
     "model.enable_input_require_grads()": "of models of transformers; it is one hook of theirs",
     "even_batches=True": "of accelerate, which world-steps is tried on with and without",
