@@ -113,7 +113,9 @@ def _reader(name: str, *, gives_state: bool = False) -> Callable[[Any, Watch], A
             elif args and isinstance(args[0], (str, os.PathLike)):
                 args = (layer.opening(args[0]), *args[1:])
             given = original(*args, **named)
-            return log.loaded.noting(given) if is_noted else given
+            # What a library loads, it takes apart in its own way: Lightning goes on by its loops.
+            is_own = is_noted and watch.is_own(watch.caller())
+            return log.loaded.noting(given) if is_own else given
 
         return read
 

@@ -64,7 +64,7 @@ def offers(folder: str, places: Iterable[str]) -> Mapping[str, tuple[str, str | 
     paths = dict.fromkeys([*at_top, *(path for place in places for path in _files_of(place))])
     scripts = _likely_scripts(at_top, paths)[:1]
     started = _started_in_short(scripts[0], folder) if scripts else ("", "")
-    text = read_small(scripts[0]) if scripts else b""
+    text = _text_of(scripts[0]) if scripts else b""
     found = _made_in(folder, tuple(_worth_parsing(paths)), started[0], text)
     if scripts:
         found["source"] = (command_for(f"source={name_of(scripts[0], folder)}"), None)
@@ -92,7 +92,7 @@ def _started_as(script: str, folder: str) -> tuple[str, ...]:
     top, *inner = module.split(".")
     own = re.compile(rf"^\s*(?:from|import) {re.escape(top)}\b".encode(), re.MULTILINE)
     is_module = inner and all(map(str.isidentifier, (top, *inner)))
-    return ("-m", module) if is_module and own.search(read_small(script)) else (name,)
+    return ("-m", module) if is_module and own.search(_text_of(script)) else (name,)
 
 
 def _likely_scripts(at_top: Iterable[str], paths: Iterable[str]) -> list[str]:
@@ -110,11 +110,16 @@ def _likely_scripts(at_top: Iterable[str], paths: Iterable[str]) -> list[str]:
     return sorted(found, key=lambda one: (_is_command(one), one.count(os.sep), *_how_likely(one)))
 
 
-def _is_guarded(path: str) -> bool:
+def _text_of(path: str) -> bytes:
+    """Give what is in a file; nothing of one that is no file, or cannot be read."""
     try:
-        return b"__main__" in read_small(path)
+        return read_small(path)
     except (OSError, OddFileError):
-        return False
+        return b""
+
+
+def _is_guarded(path: str) -> bool:
+    return b"__main__" in _text_of(path)
 
 
 def _is_command(path: str) -> bool:
@@ -123,12 +128,12 @@ def _is_command(path: str) -> bool:
 
 
 def _trains(path: str) -> bool:
-    return not is_test(os.path.basename(path)) and _TRAINS.search(read_small(path)) is not None
+    return not is_test(os.path.basename(path)) and _TRAINS.search(_text_of(path)) is not None
 
 
 def _trains_at_once(path: str) -> bool:
     """Whether a file trains as soon as it is read: a script, from which nothing is imported."""
-    return not _is_guarded(path) and _trains(path) and _LOOPS.search(read_small(path)) is not None
+    return not _is_guarded(path) and _trains(path) and _LOOPS.search(_text_of(path)) is not None
 
 
 def _made_in(
@@ -213,10 +218,7 @@ def _worth_parsing(paths: Iterable[str]) -> Iterable[str]:
     left = _MOST_BYTES
     worth: list[tuple[bool, bool, str]] = []
     for path in paths:
-        try:
-            text = read_small(path)
-        except (OSError, OddFileError):
-            continue
+        text = _text_of(path)
         if _WORDS.search(text):
             is_likely = _LIKELY.search(os.path.basename(path)) is not None
             worth.append((_MAKES.search(text) is None, not is_likely, path))
@@ -229,12 +231,9 @@ def _worth_parsing(paths: Iterable[str]) -> Iterable[str]:
 
 def _is_script(path: str) -> bool:
     """Whether a file is called as what starts a training, and does something when it is run."""
-    try:
-        return _SCRIPT.fullmatch(os.path.basename(path)) is not None and (
-            b"__main__" in (text := read_small(path)) or _ENTERS.search(text) is not None
-        )
-    except (OSError, OddFileError):
-        return False
+    return _SCRIPT.fullmatch(os.path.basename(path)) is not None and (
+        b"__main__" in (text := _text_of(path)) or _ENTERS.search(text) is not None
+    )
 
 
 def _how_likely(path: str) -> tuple[bool, str]:
