@@ -14,6 +14,7 @@ import linecache
 import os
 import traceback
 import types
+import warnings
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -57,7 +58,9 @@ def _written(error: BaseException) -> Iterator[str]:
 def _literals(source: str) -> tuple[str, ...]:
     """Give the texts that stand in a source under a name that says that they are secret."""
     try:
-        tree = ast.parse(source)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about the user's escape sequences
+            tree = ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return ()
     return tuple(

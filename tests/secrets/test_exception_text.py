@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import traceback
 import types
+import warnings
 from pathlib import Path
 
 import pytest
@@ -139,6 +140,7 @@ SOURCES = {
     "a key": "store = {'host': 'h', 'password': 'frameCanary144aa09'}",
     "a row": "store['db_password'] = 'frameCanary144aa09'",
     "a default": "def connect(host, password='frameCanary144aa09'): ...",
+    "a key beside an odd escape": r"store = {'password': 'frameCanary144aa09', 'host': '\d'}",
     "a default by name": "def connect(host, *, token='frameCanary144aa09'): ...",
 }
 
@@ -149,7 +151,9 @@ def raised_in(folder: Path, source: str) -> str:
     source = f"def prepare():\n    {source}\ndef main(said):\n    raise OSError(f'no {{said}}')\n"
     path.write_text(source)
     space: dict[str, object] = {}
-    exec(compile(source, str(path), "exec"), space)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of a source that is not ours
+        exec(compile(source, str(path), "exec"), space)
     with pytest.raises(OSError, match="no ") as raised:
         space["main"](SECRET)  # type: ignore[operator]
     return said_by(raised.value)
