@@ -123,7 +123,7 @@ def _of_order(facts: RandomDraws, order: SameOrder) -> Finding:
         fix = "Seed once, before the first epoch, or by a number that grows with each epoch."
     if order.by_loop:
         why = "The loop has the random numbers begin anew with each epoch, as "
-        why += "torch.manual_seed(0) in it does"
+        why += "torch.manual_seed(0) in it would"
     if order.of_samples and order.begins_anew:
         what = f"all epochs have the same samples: {order.sampler} gives {order.samples:,} that "
         what += "are made by random numbers, and just the same again"
