@@ -16,11 +16,10 @@ from preflight.settings.nearest import nearest
 from preflight.settings.toml_file import FILE, SettingsError
 from preflight.sources.makers.factories import Maker, factories_in, worth_offering
 from preflight.sources.makers.offers import scripts_in
-from preflight.targets.few_pictures import may_only_show
 from preflight.targets.folders import look_around
 from preflight.targets.targets import CacheFolder, Folder, Shard, Source, Unlistable
 from preflight.targets.words.data_files import absent_in, beside, with_data_files
-from preflight.targets.words.discover import discover
+from preflight.targets.words.discover import discover, of_no_use_alone
 from preflight.values.names import counted, name_of
 
 _HEAD = """\
@@ -37,6 +36,7 @@ _HEAD = """\
 """
 
 _ONLY_SHOWN = "few pictures beside code: data, if the job trains on them"
+_OF_WEIGHTS = "weights of models: a cache, if the job trains on them\n"
 
 # Functions of each kind that are written out; of a library, there may be hundreds.
 _MOST_MAKERS = 20
@@ -136,11 +136,12 @@ def _kept(path: str, folder: str) -> tuple[str, Job | None]:
 
 def _tables(targets: Sequence[Target], folder: str, job: Job | None) -> Iterator[str]:
     """Write an entry for each thing that lies around."""
-    doubtful = may_only_show(targets, folder)
-    data = data_sets((one for one in targets if one not in doubtful), folder)
+    doubtful = of_no_use_alone(targets, folder)
+    sure = [one for one in targets if one not in doubtful]
+    data = data_sets(sure, folder)
     for one in data:
         yield table("data", remark=one.remark, **{one.key: one.value})
-    earns = bool(data) or any(isinstance(one, CacheFolder) for one in targets)
+    earns = bool(data) or any(isinstance(one, CacheFolder) for one in sure)
     for shown in data_sets(doubtful, folder):
         entry = table("data", remark=_ONLY_SHOWN, **{shown.key: shown.value})
         # Where they are all that there is, an entry of their own would make a GO of them.
@@ -151,7 +152,10 @@ def _tables(targets: Sequence[Target], folder: str, job: Job | None) -> Iterator
         for one in data
         if one.remark is None or one.key == "shards"
     ]
-    yield from caches(targets, folder, [*named, *open_ones])
+    yield from caches(targets if earns else sure, folder, [*named, *open_ones])
+    if not earns:
+        for entry in caches(doubtful, folder, ()):
+            yield "".join(f"# {line}" for line in _lines([_OF_WEIGHTS, entry]))
     for target in targets:
         if isinstance(target, Source):
             remark = "read, and never run"

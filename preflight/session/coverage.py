@@ -171,9 +171,9 @@ def _with_hints(every: Iterable[Covered], found: Discovered, folder: str) -> Ite
             places = (getattr(one, "path", "") for one in found.targets if type(one) is row.target)
             offered |= load(row.offers)(folder, tuple(places))
     if is_doubtful(every, found):
-        place = found.may_only_show[0].name_in(folder)
-        offered["data"] = (command_for(f"data={place}"), None)
-        dark.add("data")
+        for place in [one.name_in(folder) for one in found.doubtful if _part(one) == "data"][:1]:
+            offered["data"] = (command_for(f"data={place}"), None)
+            dark.add("data")
     words = [files.named_as for one in found.unread for files in one.files if files.named_as]
     for named_as in reversed(words):
         if named_as.kind in dark:
@@ -195,9 +195,13 @@ def _is_typed(command: str, typed: Collection[str]) -> bool:
 
 
 def is_doubtful(coverage: Iterable[Covered], found: Discovered) -> bool:
-    """Whether all that was looked at are sources, and pictures which may only show something."""
+    """Whether all that was looked at are sources, and what alone is of no use to a job."""
     looked_at = {one.part: one.looked_at for one in coverage if one.part in OF_JOB and one.seen}
-    return looked_at == {"data": len(found.may_only_show)}
+    return bool(looked_at) and looked_at == Counter(map(_part, found.doubtful))
+
+
+def _part(target: Target) -> str:
+    return kinds_of(type(target))[0].part
 
 
 # --- the verdict ----------------------------------------------------------------------------------

@@ -19,6 +19,12 @@ from preflight.targets.targets import Missing
 from preflight.targets.words.discover import Discovered
 from preflight.values.names import first_of
 
+# What there is to say of pictures beside code, and of a folder of weights, where they are all.
+_OF_NO_USE = {
+    "data": ", of which nothing says that a job reads them",
+    "cache": " of weights of models",
+}
+
 _FILES = frozenset({"data", "cache", "checkpoint"})
 
 
@@ -43,11 +49,8 @@ def unearned(
             yield f"Nothing of this job was looked at{''.join(f' but {one}' for one in sources)}."
         return
     if is_doubtful(coverage, found):
-        seen = [one.seen for one in reversed(coverage) if one.seen]
-        yield (
-            f"Nothing of this job was looked at but {' and '.join(seen)}, of which nothing says "
-            "that a job reads them."
-        )
+        seen = [one.seen + _OF_NO_USE.get(one.part, "") for one in reversed(coverage) if one.seen]
+        yield f"Nothing of this job was looked at but {' and '.join(seen)}."
     for one in dark:
         if one.of and (one.unread or one.if_named) and not one.seen:
             why = "no reader reads it" if one.unread else f"{one.if_named_by} would"

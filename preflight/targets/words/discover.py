@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple, TypeAlias
 
 from preflight.kinds.rooms import kinds_of
 from preflight.kinds.target import PathTarget, Target
@@ -27,6 +27,7 @@ from preflight.targets.targets import (
     Source,
 )
 from preflight.targets.unread import UnreadFolder, unread_in
+from preflight.targets.weights_around import weights_around
 from preflight.targets.words.code_words import source_of
 from preflight.targets.words.data_files import NO_FILES, DataFiles, absent_in, beside
 from preflight.targets.words.grouping import by_folder, of_settings, together
@@ -44,6 +45,9 @@ from preflight.targets.words.scripts import divide, read_script
 from preflight.targets.words.word import folder_in, read_word
 from preflight.values.code_name import Spec, parse_spec
 from preflight.values.names import first_of, name_of
+
+Doubtful: TypeAlias = "Folder | CacheFolder"
+"""Few pictures beside code, or a folder of weights."""
 
 
 class Discovered(NamedTuple):
@@ -65,8 +69,8 @@ class Discovered(NamedTuple):
     is_part: bool = False
     """Whether a trainer's file names data of the job that nobody looks at."""
 
-    may_only_show: tuple[Folder, ...] = ()
-    """Pictures beside code that nobody named, and of which nothing says that they are data."""
+    doubtful: tuple[Doubtful, ...] = ()
+    """What nobody named, and of which nothing says that a job trains on it."""
 
     @property
     def datasets(self) -> tuple[Dataset, ...]:
@@ -91,7 +95,7 @@ def discover(
         some = _of_settings(job, folder, named)
     else:
         some = _of_around(folder)
-    pairs, datasets, shown, left = some
+    pairs, datasets, doubtful, left = some
     if instead := told_once(target for _, target in pairs):
         pairs = [
             (word, instead.get(target, target) if isinstance(target, CacheFolder) else target)
@@ -99,7 +103,7 @@ def discover(
         ]
     targets = [target for _, target in pairs]
     if not (words or of_script or job.names_targets):
-        shown = may_only_show(targets, folder)
+        doubtful = of_no_use_alone(targets, folder)
     targets += dict.fromkeys(_sources_of(targets))
     apart: list[Target] = list(datasets)
     if not any(isinstance(target, Host) for target in targets):
@@ -111,7 +115,7 @@ def discover(
         pairs=tuple(pairs),
         apart=tuple(apart),
         unread=tuple(filter(None, unread)),
-        may_only_show=shown,
+        doubtful=doubtful,
         is_part=any(one.is_part for one in named.files),
     )
 
@@ -121,7 +125,7 @@ class _Some(NamedTuple):
 
     pairs: list[tuple[str, Target]]
     datasets: list[Dataset]
-    shown: tuple[Folder, ...] = ()
+    doubtful: tuple[Doubtful, ...] = ()
     left: tuple[Target, ...] = ()
     """What lies around, and settings that name sources alone leave out."""
 
@@ -155,20 +159,25 @@ def _of_words(
 def _of_settings(job: Job, folder: str, named: DataFiles) -> _Some:
     pairs, datasets, _, _ = _data_of(job)
     pairs += [*from_settings(job), *absent_in(named, job.root)]
-    shown: tuple[Folder, ...] = ()
+    doubtful: tuple[Doubtful, ...] = ()
     left: tuple[Target, ...] = ()
     if named.are_around:
         rest = tuple(beside(_around(folder), [target for _, target in pairs]))
-        shown = may_only_show(rest, folder)
+        doubtful = of_no_use_alone(rest, folder)
         pairs += [(_name_around(one, folder), one) for one in rest]
         datasets += by_folder(None, rest, folder)
     elif not job.names_more_than_sources:
         around = tuple(_around(folder))
-        shown = may_only_show(around, folder)
-        left = tuple(one for one in around if one not in shown and not isinstance(one, Source))
-        pairs += [(_name_around(one, folder), one) for one in shown]
-        datasets += by_folder(None, shown, folder)
-    return _Some(pairs, datasets, shown, left)
+        doubtful = of_no_use_alone(around, folder)
+        left = tuple(one for one in around if one not in doubtful and not isinstance(one, Source))
+        pairs += [(_name_around(one, folder), one) for one in doubtful]
+        datasets += by_folder(None, doubtful, folder)
+    return _Some(pairs, datasets, doubtful, left)
+
+
+def of_no_use_alone(targets: Sequence[Target], folder: str) -> tuple[Doubtful, ...]:
+    """Give what lies around and is looked at, but makes no GO where there is nothing else."""
+    return (*may_only_show(targets, folder), *weights_around(targets))
 
 
 def _of_around(folder: str) -> _Some:
