@@ -84,7 +84,13 @@ def counted(number: int, one: str, many: str | None = None) -> str:
 
 def many_of(noun: str) -> str:
     """Give the plural of a noun: `shards`, `first batches`."""
-    return noun + ("es" if noun.endswith(("ch", "sh", "s", "x")) else "s")
+    is_hissed = noun.endswith(("ch", "sh", "s", "x")) and not noun.endswith("epoch")
+    return noun + ("es" if is_hissed else "s")
+
+
+def with_article(noun: str) -> str:
+    """Put the article before a noun or the name of a class: `a Linear`, `an Embedding`."""
+    return f"{'an' if noun[:1].lower() in 'aeio' else 'a'} {noun}"
 
 
 def first_of(names: Sequence[str], count: int, most: int = 3) -> str:

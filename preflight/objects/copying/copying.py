@@ -34,6 +34,7 @@ from preflight.objects.paths import (
     written,
 )
 from preflight.values.byte_sizes import format_size
+from preflight.values.names import with_article
 
 _NODES = 500_000
 _ITEMS = 2_000
@@ -206,7 +207,7 @@ class _Walk:
         if len(thing) > _ITEMS:
             if _ATOMS.issuperset(map(type, parts)):
                 return []
-            self.cut.append(f"{_ITEMS:,} of {len(thing):,} items of a {kind.__name__}")
+            self.cut.append(f"{_ITEMS:,} of {len(thing):,} items of {with_article(kind.__name__)}")
         if kind is not dict:
             return [(item(n), one) for n, one in enumerate(itertools.islice(thing, _ITEMS))]
         steps = []

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from preflight.sources.makers.summaries import Defined, DefinedClass, DefinedFunction, sources_in
 from preflight.sources.work.work_names import LOADER_CLASSES, OTHER_LOADER
 from preflight.targets.folders import look_for_sources
+from preflight.values.names import with_article
 
 # How far one function's value is followed through others: `return build(args)`.
 _MOST_HOPS = 8
@@ -161,7 +162,8 @@ class _Known:
         for given in returned.names:
             kind = self._kind_of(given, 0)
             if kind is not None:
-                what = f"makes a {given}" if given[:1].isupper() else f"gives what {given}() makes"
+                is_class = given[:1].isupper()
+                what = f"makes {with_article(given)}" if is_class else f"gives what {given}() makes"
                 is_usual = usual == kind or (kind == "loader" and is_making)
                 rank = _USUAL if is_usual else _BY_VALUE
                 return made._replace(kind=kind, what=what, rank=rank, by=given)
@@ -180,9 +182,9 @@ class _Known:
         lineage = tuple(self._lineage(one.name))
         for base in lineage:
             if base.endswith("DataModule"):
-                return made._replace(what=f"is a {base}", rank=_USUAL)
+                return made._replace(what=f"is {with_article(base)}", rank=_USUAL)
             if base in LOADER_CLASSES or base.endswith("Trainer"):
-                return made._replace(what=f"is a {base}", rank=_BY_ITSELF)
+                return made._replace(what=f"is {with_article(base)}", rank=_BY_ITSELF)
         is_block = one.name.startswith("_") or one.name in source.used or _LOSS.search(one.name)
         if not is_block and not one.is_abstract and self._is_model(lineage):
             return made._replace(kind="model", what="is a model", rank=_BY_ITSELF)
