@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import itertools
+import os
 import re
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -12,8 +13,10 @@ from typing import Any, NamedTuple
 from preflight.objects.facts import Definition
 from preflight.pipelines.facts import Reads, Stage
 from preflight.pipelines.handlers import handler_named
+from preflight.pipelines.names.command_line import ANYHOW, StartOfScript
 from preflight.pipelines.names.meanings import ROOTS, Meanings, chain_of
 from preflight.pipelines.names.standing import meanings_in
+from preflight.pipelines.names.told_by_configs import LOADS, ToldByConfigs
 from preflight.pipelines.shard_addresses import (
     expanded,
     one_by_one,
@@ -41,6 +44,7 @@ class _Shards(NamedTuple):
     shards: tuple[str, ...] = ()
     by_pattern: bool = False
     assumed: str = ""
+    config: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,14 +66,21 @@ def written_in(parsed: Parsed, file: str) -> tuple[Reads, ...]:
     return written_in_all([(file, parsed)])
 
 
-def written_in_all(each: Sequence[tuple[str, Parsed]]) -> tuple[Reads, ...]:
-    """Give the pipelines of sources that belong together: one may call what another defines."""
+def written_in_all(
+    each: Sequence[tuple[str, Parsed]], start: StartOfScript = ANYHOW
+) -> tuple[Reads, ...]:
+    """Give the pipelines of sources that belong together: one may call what another defines.
+
+    Files of settings that they read are looked for where the script is started.
+    """
     holders = {name for name, one in each if one.lines_of(_ROOTS)}
     if not holders:
         return ()
     those = _beside(each, holders)
     files, lines = [name for name, _ in those], {name: one.lines for name, one in those}
-    found = _pipelines([one.tree for _, one in those], files, as_handed=True)
+    if not any(one.lines_of(LOADS) for _, one in those):
+        start = start._replace(folders=())
+    found = _pipelines([one.tree for _, one in those], files, start, as_handed=True)
     return tuple(_with_text(one, lines[one.defined.file or ""]) for one in found)
 
 
@@ -79,7 +90,8 @@ def _beside(
     """Choose the files that may hand something to those with pipelines."""
     names = {n for name, one in each if name in holders for n in _defined(one.tree)}
     for _ in range(_ROUNDS):
-        words = re.compile(rf"\b(?:{'|'.join(map(re.escape, sorted(names)))})\b|{_OPTIONS}")
+        own = "|".join(map(re.escape, sorted(names)))
+        words = re.compile(rf"\b(?:{own})\b|{_OPTIONS}|{LOADS.pattern}")
         those = [(name, one) for name, one in each if name in holders or one.lines_of(words)]
         more = {n for _, one in those[:_MOST_FILES] for n in _defined(one.tree)} - names
         if len(those) > _MOST_FILES or not more:
@@ -104,9 +116,17 @@ def written_pipelines(tree: ast.AST, file: str) -> tuple[Reads, ...]:
 
 
 def _pipelines(
-    trees: Sequence[ast.AST], files: Sequence[str], *, as_handed: bool
+    trees: Sequence[ast.AST],
+    files: Sequence[str],
+    start: StartOfScript = ANYHOW,
+    *,
+    as_handed: bool,
 ) -> tuple[Reads, ...]:
-    meanings = meanings_in(trees, as_handed=as_handed)
+    meanings = meanings_in(trees, start.words, as_handed=as_handed)
+    configs: tuple[str, ...] = ()
+    if start.folders:
+        paths = [os.path.join(start.folders[0], one) for one in files]
+        configs = ToldByConfigs(meanings, paths, start.folders).tell(trees)
     sources = _Sources(meanings, meanings.texts, files)
     every = (one for tree in trees for one in ast.walk(tree) if isinstance(one, ast.Call))
     calls = [one for one in every if id(one) not in meanings.adding]
@@ -117,7 +137,7 @@ def _pipelines(
     for chain in chains:
         if id(chain[0]) not in inner:
             of_each.setdefault(id(chain[-1]), []).append(_pipeline(chain, sources))
-    return tuple(_in_common(each) for each in of_each.values())
+    return tuple(replace(_in_common(each), configs=configs) for each in of_each.values())
 
 
 def _in_common(each: list[Reads]) -> Reads:
@@ -220,10 +240,11 @@ def _shards(call: ast.Call, sources: _Sources) -> _Shards:
     """Give the addresses that stand there, or that a name stands for, or what finds them."""
     node = next((one.value for one in call.keywords if one.arg == "urls"), ast.Constant(None))
     first, texts = call.args[0] if call.args else node, sources.texts
-    node, assumed = texts.meant(first), sources.meanings.assumed(first)
+    node, meanings = texts.meant(first), sources.meanings
+    found = _Shards(assumed=meanings.assumed(first), config=meanings.config(first))
     pattern = pattern_of(node, texts)
     if pattern is not None:
-        return _Shards((pattern,), by_pattern=True, assumed=assumed)
+        return found._replace(shards=(pattern,), by_pattern=True)
     several = several_of(node, texts)
     text = texts.only(node) if several is None else None
-    return _Shards(expanded(text) if several is None else tuple(several), assumed=assumed)
+    return found._replace(shards=expanded(text) if several is None else tuple(several))

@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from preflight.kinds.asked import Asked
+from preflight.pipelines.names.command_line import StartOfScript
 from preflight.pipelines.written import written_in
 from preflight.sources.all_sources import JobSources
 from preflight.sources.facts import (
@@ -181,8 +182,9 @@ def _read_script(source: Source, root: str, alive: Callable[[], None]) -> Source
     if source.implied:
         own.files |= _handed_to(own.files[name], path, root)
     trees = [(one.name, one.parsed()) for one in each]
+    start = StartOfScript((root, os.path.dirname(path)), source.words)
     own.pipelines += (
-        written_in(parsed, name) if source.implied else written_on_the_way(trees, name, way)
+        written_in(parsed, name) if source.implied else written_on_the_way(trees, name, way, start)
     )
     own.names = [one.name for one in each]
     called = own.looped_over()
