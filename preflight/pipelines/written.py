@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import ast
 import itertools
-import os
 import re
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -15,8 +14,8 @@ from preflight.pipelines.facts import Reads, Stage
 from preflight.pipelines.handlers import handler_named
 from preflight.pipelines.names.command_line import ANYHOW, StartOfScript
 from preflight.pipelines.names.meanings import ROOTS, Meanings, chain_of
+from preflight.pipelines.names.read_together import ReadTogether, read_together
 from preflight.pipelines.names.standing import meanings_in
-from preflight.pipelines.names.told_by_configs import LOADS, ToldByConfigs
 from preflight.pipelines.shard_addresses import (
     expanded,
     one_by_one,
@@ -26,18 +25,14 @@ from preflight.pipelines.shard_addresses import (
 )
 from preflight.pipelines.stages import stage_of
 from preflight.syntax.parsing import Parsed
-from preflight.syntax.running import FUNCTIONS, last_name
+from preflight.syntax.running import last_name
 from preflight.syntax.surroundings import called
 from preflight.syntax.written_texts import WrittenTexts
 
 _DRAWN = frozenset({"ResampledShards", "ResampledShardList"})
 _LISTS = frozenset({"SimpleShardList", *_DRAWN})
 
-# Files that are read together, and how far those who call are looked for.
-_MOST_FILES = 100
-_ROUNDS = 3
 _ROOTS = re.compile("DataPipeline|WebDataset")
-_OPTIONS = r"add_argument\(|@(?:dataclasses\.)?dataclass|\.option\("
 
 
 class _Shards(NamedTuple):
@@ -76,33 +71,9 @@ def written_in_all(
     holders = {name for name, one in each if one.lines_of(_ROOTS)}
     if not holders:
         return ()
-    those = _beside(each, holders)
-    files, lines = [name for name, _ in those], {name: one.lines for name, one in those}
-    if not any(one.lines_of(LOADS) for _, one in those):
-        start = start._replace(folders=())
-    found = _pipelines([one.tree for _, one in those], files, start, as_handed=True)
+    lines = {name: one.lines for name, one in each}
+    found = _pipelines(read_together(each, holders, start))
     return tuple(_with_text(one, lines[one.defined.file or ""]) for one in found)
-
-
-def _beside(
-    each: Sequence[tuple[str, Parsed]], holders: Container[str]
-) -> list[tuple[str, Parsed]]:
-    """Choose the files that may hand something to those with pipelines."""
-    names = {n for name, one in each if name in holders for n in _defined(one.tree)}
-    for _ in range(_ROUNDS):
-        own = "|".join(map(re.escape, sorted(names)))
-        words = re.compile(rf"\b(?:{own})\b|{_OPTIONS}|{LOADS.pattern}")
-        those = [(name, one) for name, one in each if name in holders or one.lines_of(words)]
-        more = {n for _, one in those[:_MOST_FILES] for n in _defined(one.tree)} - names
-        if len(those) > _MOST_FILES or not more:
-            break
-        names |= more
-    kept = [one for one in those if one[0] in holders]
-    return [*kept, *(one for one in those if one[0] not in holders)][: max(_MOST_FILES, len(kept))]
-
-
-def _defined(tree: ast.Module) -> Iterator[str]:
-    return (n.name for n in ast.walk(tree) if isinstance(n, (*FUNCTIONS, ast.ClassDef)))
 
 
 def _with_text(reads: Reads, lines: Sequence[str]) -> Reads:
@@ -110,23 +81,13 @@ def _with_text(reads: Reads, lines: Sequence[str]) -> Reads:
     return replace(reads, defined=reads.defined._replace(line_text=text))
 
 
-def written_pipelines(tree: ast.AST, file: str) -> tuple[Reads, ...]:
+def written_pipelines(tree: ast.Module, file: str) -> tuple[Reads, ...]:
     """Give what each pipeline of a piece of code says of its shards and stages, chains as one."""
-    return _pipelines([tree], [file], as_handed=False)
+    return _pipelines(ReadTogether([file], [tree], meanings_in([tree], as_handed=False)))
 
 
-def _pipelines(
-    trees: Sequence[ast.AST],
-    files: Sequence[str],
-    start: StartOfScript = ANYHOW,
-    *,
-    as_handed: bool,
-) -> tuple[Reads, ...]:
-    meanings = meanings_in(trees, start.words, as_handed=as_handed)
-    configs: tuple[str, ...] = ()
-    if start.folders:
-        paths = [os.path.join(start.folders[0], one) for one in files]
-        configs = ToldByConfigs(meanings, paths, start.folders).tell(trees)
+def _pipelines(together: ReadTogether) -> tuple[Reads, ...]:
+    files, trees, meanings, configs = together
     sources = _Sources(meanings, meanings.texts, files)
     every = (one for tree in trees for one in ast.walk(tree) if isinstance(one, ast.Call))
     calls = [one for one in every if id(one) not in meanings.adding]

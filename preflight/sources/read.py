@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from preflight.kinds.asked import Asked
+from preflight.pipelines.image_folder_calls import with_told_folders
 from preflight.pipelines.names.command_line import StartOfScript
 from preflight.pipelines.written import written_in
 from preflight.sources.all_sources import JobSources
@@ -186,6 +187,9 @@ def _read_script(source: Source, root: str, alive: Callable[[], None]) -> Source
     own.pipelines += (
         written_in(parsed, name) if source.implied else written_on_the_way(trees, name, way, start)
     )
+    for file, its in own.files.items() if not source.implied else ():
+        folders = with_told_folders(its.class_folders, trees, start)
+        own.files[file] = its._replace(class_folders=folders)
     own.names = [one.name for one in each]
     called = own.looped_over()
     own.take(_returned(one for one in each if one.name in called))
