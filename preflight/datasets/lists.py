@@ -113,7 +113,9 @@ class Lists(Gather):
             elif seen.columns and not _elsewhere(seen, self._named.get(_base(seen.file), "")):
                 others.append(seen.file)
         if held:
-            said = f"Of {first_of(held, len(held))}, which no reader reads, the names of images alone"
+            said = (
+                f"Of {first_of(held, len(held))}, which no reader reads, the names of images alone"
+            )
             yield f"{said} were held against those that are there."
         if others:
             name, it = ("names", "it") if len(others) == 1 else ("name", "they")
