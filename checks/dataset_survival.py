@@ -100,7 +100,8 @@ def _lost(facts: Survival) -> Iterator[Finding]:
     come = "come through"
     if facts.through and _ends(facts):
         come = "could come through, if the epoch did not end at the first fault"
-    of = f", of the shards that are {reads.assumed}" if reads.assumed else ""
+    of = f", of the shards that {reads.config} names" if reads.config else ""
+    of = f", of the shards that are {reads.assumed}" if reads.assumed else of
     by = f", as the source is written{of} (a guess: no loader was made)" if reads.guess else ""
     yield dataset_survival.found(
         f"{known} of {counted(facts.samples, 'sample')} {come}{divided(facts)}{by}",

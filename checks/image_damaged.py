@@ -9,8 +9,9 @@ What it finds
     decode` decodes every image, and finds more of the changed bytes that leave the structure whole.
     A warning, not an error: images too large for Pillow, and JPEGs that decode with bytes left
     over; and the `._dog.jpg` that macOS puts beside images, unless a source lists the folder
-    without names that begin with a dot. Nothing is said of a shard whose loader takes no images,
-    and decodes none.
+    without names that begin with a dot; and the few files among images that are none (`Thumbs.db`,
+    `notes.txt`), where a data set of the job's takes every file of a folder. Nothing is said of a
+    shard whose loader takes no images, and decodes none.
 
 Why it matters
     Some of these raise in a worker after hours, and take the run with them. The others are worse:
@@ -31,7 +32,7 @@ from preflight.check import Foreign, check
 from preflight.facts import FolderFacts, ImageDamage, ShardFacts
 from preflight.finding import Aside, Finding, Location, Severity
 from preflight.job import Job
-from preflight.values.names import counted, lfs_pull, shown
+from preflight.values.names import counted, first_of, lfs_pull, shown
 
 from ._aside import PACKED
 
@@ -94,6 +95,23 @@ def image_damaged(facts: ShardFacts | FolderFacts, _job: Job) -> Iterator[Findin
         )
     if isinstance(facts, FolderFacts) and facts.left_behind:
         yield _left_behind(facts)
+    if isinstance(facts, FolderFacts) and facts.foreign and facts.taken_by:
+        yield _foreign(facts)
+
+
+def _foreign(facts: FolderFacts) -> Finding:
+    """Tell what a source takes for an image that is none."""
+    number = len(facts.foreign)
+    none = "is no image" if number == 1 else "are no images"
+    return image_damaged.found(
+        f"holds {counted(number, 'file')} that {none}: {first_of(facts.foreign, number)}",
+        at=Location(file=facts.file),
+        severity=Severity.WARNING,
+        why=f"{facts.taken_by} takes every file of its folder, whatever it is called: if that is "
+        "this one (a guess), it stops at what is no image.",
+        fix="Move it out of the folder, or choose images by their suffix.",
+        about="foreign",
+    )
 
 
 def _left_behind(facts: FolderFacts) -> Finding:

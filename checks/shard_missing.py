@@ -69,7 +69,8 @@ def _not_opened(facts: Opened) -> Finding:
     none_there = facts.missing == facts.shards
     goes_on = facts.handler == "goes-on"
     is_ = "is" if facts.untold == 1 else "are"
-    by = ", as the source is written (a guess: no loader was made)" if facts.guess else ""
+    said = f"as {facts.config} has it" if facts.config else "as the source is written"
+    by = f", {said} (a guess: no loader was made)" if facts.guess else ""
     severity = Severity.WARNING if goes_on or (facts.guess and none_there) else Severity.ERROR
     if facts.in_folder and none_there:
         severity = Severity.NOTE  # of an example, say, that nobody starts here

@@ -188,6 +188,9 @@ class Opened:
     guess: bool = False
     """Whether a source says so, and no loader was made."""
 
+    config: str = ""
+    """The file of settings that says their names; empty: the source does."""
+
     in_folder: bool = False
     """Whether a folder of sources was named, of which not every script need be part of the job."""
 

@@ -105,7 +105,7 @@ class Lists(Gather):
                 yield Looked(facts=replace(facts, column=column), target=target)
 
     def remarks(self) -> Iterator[str]:
-        """Say how far lists were looked at, which are told as not read."""
+        """Say what alone was looked at in lists that the page calls unread."""
         held, others = list[str](), list[str]()
         for _, seen in self._seen:
             if any(not one.others for one in seen.columns):
@@ -113,9 +113,10 @@ class Lists(Gather):
             elif seen.columns and not _elsewhere(seen, self._named.get(_base(seen.file), "")):
                 others.append(seen.file)
         if held:
-            were = "was" if len(held) == 1 else "were"
-            said = f"{first_of(held, len(held))} {were} held against the images that are there"
-            yield f"{said}, and not read otherwise."
+            said = (
+                f"Of {first_of(held, len(held))}, which no reader reads, the names of images alone"
+            )
+            yield f"{said} were held against those that are there."
         if others:
             name, it = ("names", "it") if len(others) == 1 else ("name", "they")
             said = f"{first_of(others, len(others))} {name} images that were not found"

@@ -77,6 +77,7 @@ class Openings(Gather):
         found = Opened(name=reads.name, defined=reads.defined, guess=reads.guess)
         return replace(
             found,
+            config=reads.config,
             shards=len(paths),
             missing=len(gone),
             untold=len(fresh),
@@ -106,5 +107,6 @@ class Openings(Gather):
         named = {self.run.full(one.path) for one in self.run.targets if isinstance(one, Shard)}
         count = sum(one not in named and may_be_there(one) for one in paths)
         if count:
-            reason = f"{reads.name} opens it, as the source is written, and it was not named"
+            said = f"as {reads.config} has it" if reads.config else "as the source is written"
+            reason = f"{reads.name} opens it, {said}, and it was not named"
             yield Left(reason=reason, kinds=(Opened,), count=count, noun="shard")

@@ -117,7 +117,8 @@ class Survivals(Gather):
             reason = f"which shards {reads.name} reads is known in the run only"
             if reads.shards:
                 reason = f"{reads.name} reads other shards than those that were looked at"
-                reason += f", as {reads.assumed} has it" if reads.assumed else ""
+                by = reads.assumed or reads.config
+                reason += f", as {by} has it" if by else ""
             command = command_for(reads.script or reads.defined.file or "")
             yield Left(
                 reason=f"{reason}; {command} meets it",

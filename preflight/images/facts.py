@@ -179,6 +179,12 @@ class FolderFacts:
     left_behind_name: str = ""
     """The first of them."""
 
+    foreign: tuple[str, ...] = ()
+    """The few files that stand alone among images and are none, such as `Thumbs.db`."""
+
+    taken_by: str = ""
+    """The line of a source that takes every file of a folder for an image."""
+
     listed_by: str = ""
     """The line of a source that takes all names of a folder, these too: `train.py:9`."""
 
@@ -193,3 +199,9 @@ class FolderFacts:
 
     captions: CaptionLengths = field(default_factory=CaptionLengths)
     """How long those beside images are, and what is wrong with them; not of tables."""
+
+    @property
+    def asks_sources(self) -> bool:
+        """Whether sources decide on how grave something of it is."""
+        told = self.left_behind, self.foreign, self.beside, self.pairing.unpaired, self.pairing.few
+        return any(told)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from preflight.images.facts import FolderFacts, ImageDamage, Picture
 from preflight.images.pictures import Damages
 from preflight.kinds.asked import Asked
-from preflight.pairing.beside_images import beside_images
+from preflight.pairing.beside_images import beside_images, kinds_in
 from preflight.pairing.facts import Captioned, Pairing
 from preflight.pairing.folder_contents import FolderContents, list_all, split
 from preflight.pairing.folder_pairing import pair_contents
@@ -23,6 +23,13 @@ if TYPE_CHECKING:
 
 _TABLED = frozenset({"auto", "json", "table"})
 """Rules by which a table may caption images."""
+
+# What systems, browsers and people leave in a folder.
+_NO_IMAGES = frozenset(
+    {"db", "ini", "txt", "md", "csv", "json", "xml", "log", "html", "url", "lnk", "part", "zip"}
+)
+_FEW = 20
+"""Where there are more than one to so many images, they belong there."""
 
 _CAPTIONS = frozenset({"metadata", "captions", "caption", "prompts"})
 
@@ -87,10 +94,25 @@ def list_folder(folder: Folder, root: str) -> ImageListing:
         beside=tuple(beside_images(contents)),
         left_behind=len(left_behind),
         left_behind_name=next((one.inside(name) for one, name in left_behind), ""),
+        foreign=tuple(_foreign(contents)),
         unread_tables=tuple(_unread(contents)) if tabled else (),
     )
     tables = tuple(_tables(contents)) if tabled else ()
     return ImageListing(facts=facts, contents=contents, captions=folder.captions, tables=tables)
+
+
+def _foreign(contents: Iterable[FolderContents]) -> Iterator[str]:
+    """Name the few files that stand alone among images, and that nobody would take for one."""
+    for one in contents:
+        if one.images and not kinds_in(os.path.basename(one.place)):
+            names = [
+                f"{stem}.{suffixes[0]}"
+                for suffixes, stems in one.stems.items()
+                if len(suffixes) == 1 and suffixes[0].lower() in _NO_IMAGES
+                for stem in stems.split("/")
+            ]
+            if len(names) <= max(1, one.images // _FEW):
+                yield from map(one.inside, sorted(names))
 
 
 def _tables(contents: Iterable[FolderContents]) -> Iterator[str]:

@@ -268,7 +268,7 @@ class Folders(Gather):
         found = replace(found, images=one.looked_at, pictures=pictures, captions=captions)
         found = replace(found, unread_tables=unread)
         read_at = None if one.read else one.oldest
-        if found.left_behind or found.pairing.unpaired or found.pairing.few or found.beside:
+        if found.asks_sources:
             self._held.append((one, found, read_at))
         else:
             self.come.append(Looked(facts=found, target=one.target, read_at=read_at))
@@ -291,8 +291,9 @@ class Folders(Gather):
         lists, asks, spares = (self._uses.get(how, "") for how in ("lists", "asks", "spares"))
         for one, found, read_at in self._held:
             left = 0 if spares and not lists else found.left_behind
-            beside = self._needed.said_of(found.beside)
-            facts = replace(found, left_behind=left, listed_by=lists, asked_by=asks, beside=beside)
+            facts = replace(found, left_behind=left, listed_by=lists, asked_by=asks)
+            facts = replace(facts, beside=self._needed.said_of(found.beside))
+            facts = replace(facts, taken_by=self._uses.get("takes", ""))
             yield Looked(facts=facts, target=one.target, read_at=read_at)
 
 

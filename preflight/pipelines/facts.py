@@ -86,6 +86,12 @@ class Reads:
     """Which default their addresses come from, that a command line or another file may change:
     `the default of --shards`; empty: from none."""
 
+    config: str = ""
+    """The file of settings that says them; empty: the source does by itself."""
+
+    configs: tuple[str, ...] = ()
+    """All files of settings that were looked into for them."""
+
     stages: tuple[Stage, ...] = ()
     """Empty where it is no pipeline of webdataset."""
 

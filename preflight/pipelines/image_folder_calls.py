@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from preflight.objects.facts import Definition
 from preflight.pipelines.facts import ReadsClasses
+from preflight.pipelines.names.command_line import StartOfScript
+from preflight.pipelines.names.read_together import read_together
 from preflight.syntax.full_names import full_name, imported
 from preflight.syntax.given_values import OPTIONS, given_by
 from preflight.syntax.parsing import Parsed
 from preflight.syntax.running import key_of, last_name, text_of
-from preflight.syntax.surroundings import always_runs, called, walk
+from preflight.syntax.surroundings import Around, always_runs, called, walk
 from preflight.syntax.written_texts import WrittenTexts
 
 _CLASSES = ("torchvision.datasets.ImageFolder", "torchvision.datasets.folder.ImageFolder")
@@ -58,12 +60,45 @@ def class_folders_in(parsed: Parsed, file: str) -> tuple[ReadsClasses, ...]:
     return tuple(sorted(found, key=lambda one: one.at.line or 0))
 
 
+def with_told_folders(
+    found: Sequence[ReadsClasses], each: Sequence[tuple[str, Parsed]], start: StartOfScript
+) -> tuple[ReadsClasses, ...]:
+    """Add the folders that other files say, or files of settings, where the own one does not."""
+    places = {(one.at.file or "", one.at.line) for one in found if not one.paths}
+    if not places:
+        return tuple(found)
+    files, trees, meanings, _ = read_together(each, {file for file, _ in places}, start)
+    told: dict[tuple[str, int | None], ReadsClasses] = {
+        (one.at.file or "", one.at.line): one for one in found
+    }
+    for file, tree in zip(files, trees, strict=True):
+        for node, around in _calls_of(tree):
+            root, place = _root_of(node), (file, node.lineno)
+            text = None if root is None else meanings.texts.only(root)
+            if root is not None and text and place in places:
+                sure = always_runs(around) and not meanings.assumed(root)
+                told[place] = told[place]._replace(paths=(text,), endings=(), sure=sure)
+    return tuple(told.values())
+
+
+def _calls_of(tree: ast.Module) -> Iterator[tuple[ast.Call, Around]]:
+    names = _names_of(tree)
+    for node, around in walk(tree):
+        if isinstance(node, ast.Call) and full_name(node.func, names) in _CLASSES:
+            yield node, around
+
+
+def _root_of(call: ast.Call) -> ast.expr | None:
+    words = {one.arg: one.value for one in call.keywords}
+    return None if None in words else call.args[0] if call.args else words.get("root")
+
+
 def _of_torchvision(
     node: ast.Call, at: Definition, texts: WrittenTexts, *, always_runs: bool
 ) -> ReadsClasses | None:
     words = {one.arg: one.value for one in node.keywords}
-    root = node.args[0] if node.args else words.get("root")
-    if root is None or None in words:
+    root = _root_of(node)
+    if root is None:
         return None
     paths = [one for one in texts.of(root) if one.text]
     return ReadsClasses(

@@ -5,14 +5,16 @@ from __future__ import annotations
 import ast
 import itertools
 import re
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from preflight.objects.facts import Definition
 from preflight.pipelines.facts import Reads, Stage
 from preflight.pipelines.handlers import handler_named
+from preflight.pipelines.names.command_line import ANYHOW, StartOfScript
 from preflight.pipelines.names.meanings import ROOTS, Meanings, chain_of
+from preflight.pipelines.names.read_together import ReadTogether, read_together
 from preflight.pipelines.names.standing import meanings_in
 from preflight.pipelines.shard_addresses import (
     expanded,
@@ -23,24 +25,21 @@ from preflight.pipelines.shard_addresses import (
 )
 from preflight.pipelines.stages import stage_of
 from preflight.syntax.parsing import Parsed
-from preflight.syntax.running import FUNCTIONS, last_name
+from preflight.syntax.running import last_name
 from preflight.syntax.surroundings import called
 from preflight.syntax.written_texts import WrittenTexts
 
 _DRAWN = frozenset({"ResampledShards", "ResampledShardList"})
 _LISTS = frozenset({"SimpleShardList", *_DRAWN})
 
-# Files that are read together, and how far those who call are looked for.
-_MOST_FILES = 100
-_ROUNDS = 3
 _ROOTS = re.compile("DataPipeline|WebDataset")
-_OPTIONS = r"add_argument\(|@(?:dataclasses\.)?dataclass|\.option\("
 
 
 class _Shards(NamedTuple):
     shards: tuple[str, ...] = ()
     by_pattern: bool = False
     assumed: str = ""
+    config: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,35 +61,19 @@ def written_in(parsed: Parsed, file: str) -> tuple[Reads, ...]:
     return written_in_all([(file, parsed)])
 
 
-def written_in_all(each: Sequence[tuple[str, Parsed]]) -> tuple[Reads, ...]:
-    """Give the pipelines of sources that belong together: one may call what another defines."""
+def written_in_all(
+    each: Sequence[tuple[str, Parsed]], start: StartOfScript = ANYHOW
+) -> tuple[Reads, ...]:
+    """Give the pipelines of sources that belong together: one may call what another defines.
+
+    Files of settings that they read are looked for where the script is started.
+    """
     holders = {name for name, one in each if one.lines_of(_ROOTS)}
     if not holders:
         return ()
-    those = _beside(each, holders)
-    files, lines = [name for name, _ in those], {name: one.lines for name, one in those}
-    found = _pipelines([one.tree for _, one in those], files, as_handed=True)
+    lines = {name: one.lines for name, one in each}
+    found = _pipelines(read_together(each, holders, start))
     return tuple(_with_text(one, lines[one.defined.file or ""]) for one in found)
-
-
-def _beside(
-    each: Sequence[tuple[str, Parsed]], holders: Container[str]
-) -> list[tuple[str, Parsed]]:
-    """Choose the files that may hand something to those with pipelines."""
-    names = {n for name, one in each if name in holders for n in _defined(one.tree)}
-    for _ in range(_ROUNDS):
-        words = re.compile(rf"\b(?:{'|'.join(map(re.escape, sorted(names)))})\b|{_OPTIONS}")
-        those = [(name, one) for name, one in each if name in holders or one.lines_of(words)]
-        more = {n for _, one in those[:_MOST_FILES] for n in _defined(one.tree)} - names
-        if len(those) > _MOST_FILES or not more:
-            break
-        names |= more
-    kept = [one for one in those if one[0] in holders]
-    return [*kept, *(one for one in those if one[0] not in holders)][: max(_MOST_FILES, len(kept))]
-
-
-def _defined(tree: ast.Module) -> Iterator[str]:
-    return (n.name for n in ast.walk(tree) if isinstance(n, (*FUNCTIONS, ast.ClassDef)))
 
 
 def _with_text(reads: Reads, lines: Sequence[str]) -> Reads:
@@ -98,15 +81,13 @@ def _with_text(reads: Reads, lines: Sequence[str]) -> Reads:
     return replace(reads, defined=reads.defined._replace(line_text=text))
 
 
-def written_pipelines(tree: ast.AST, file: str) -> tuple[Reads, ...]:
+def written_pipelines(tree: ast.Module, file: str) -> tuple[Reads, ...]:
     """Give what each pipeline of a piece of code says of its shards and stages, chains as one."""
-    return _pipelines([tree], [file], as_handed=False)
+    return _pipelines(ReadTogether([file], [tree], meanings_in([tree], as_handed=False)))
 
 
-def _pipelines(
-    trees: Sequence[ast.AST], files: Sequence[str], *, as_handed: bool
-) -> tuple[Reads, ...]:
-    meanings = meanings_in(trees, as_handed=as_handed)
+def _pipelines(together: ReadTogether) -> tuple[Reads, ...]:
+    files, trees, meanings, configs = together
     sources = _Sources(meanings, meanings.texts, files)
     every = (one for tree in trees for one in ast.walk(tree) if isinstance(one, ast.Call))
     calls = [one for one in every if id(one) not in meanings.adding]
@@ -117,7 +98,7 @@ def _pipelines(
     for chain in chains:
         if id(chain[0]) not in inner:
             of_each.setdefault(id(chain[-1]), []).append(_pipeline(chain, sources))
-    return tuple(_in_common(each) for each in of_each.values())
+    return tuple(replace(_in_common(each), configs=configs) for each in of_each.values())
 
 
 def _in_common(each: list[Reads]) -> Reads:
@@ -220,10 +201,11 @@ def _shards(call: ast.Call, sources: _Sources) -> _Shards:
     """Give the addresses that stand there, or that a name stands for, or what finds them."""
     node = next((one.value for one in call.keywords if one.arg == "urls"), ast.Constant(None))
     first, texts = call.args[0] if call.args else node, sources.texts
-    node, assumed = texts.meant(first), sources.meanings.assumed(first)
+    node, meanings = texts.meant(first), sources.meanings
+    found = _Shards(assumed=meanings.assumed(first), config=meanings.config(first))
     pattern = pattern_of(node, texts)
     if pattern is not None:
-        return _Shards((pattern,), by_pattern=True, assumed=assumed)
+        return found._replace(shards=(pattern,), by_pattern=True)
     several = several_of(node, texts)
     text = texts.only(node) if several is None else None
-    return _Shards(expanded(text) if several is None else tuple(several), assumed=assumed)
+    return found._replace(shards=expanded(text) if several is None else tuple(several))

@@ -36,6 +36,14 @@ _LISTS = frozenset({"listdir", "scandir", "iterdir", "walk", "glob", "iglob", "r
 _TEXT = re.compile(rf"\.?(?:{'|'.join(sorted(PLAIN))}|json)")
 _TABLE = re.compile(r"(?:.*[/\\])?([^/\\*{}]+\.(?:csv|tsv|jsonl?|txt|lst))", re.DOTALL)
 
+# All names, and what chooses among them.
+_ALL = frozenset({"listdir", "scandir", "iterdir"})
+_CHOOSES = re.compile(
+    r"endswith|suffix(?:es)?|(?:\w*_)?ext(?:ension)?s?|fnmatch|filter|search|(?:full)?match|is_(?:image|img|valid)\w*",
+    re.IGNORECASE,
+)
+_PATTERN = re.compile(r"\*\.\w")
+
 _TABLES = 50
 _LONGEST = 200
 
@@ -66,6 +74,7 @@ def files_used_in(parsed: Parsed, file: str) -> tuple[UsesFiles, ...]:
         hidden = _lists(node)
         if hidden is not None:
             found.append(("lists" if hidden and not spares else "spares", node, ()))
+    found += [("takes", node, ()) for node in _taking_all(parsed.tree)]
     tables = [(node, match[1]) for node, text in texts if (match := _TABLE.fullmatch(text))]
     found += [("table", node, (name,)) for node, name in tables[:_TABLES]]
     folders = [(node, _folders(text)) for node, text in texts]
@@ -116,6 +125,35 @@ def _asks(test: ast.expr) -> bool:
         last_name(one.func) in ASKS and ASIDE.search(ast.unparse(one).lower()) is None
         for one in calls
     )
+
+
+# --- all of a folder ------------------------------------------------------------------------------
+
+
+def _taking_all(tree: ast.Module) -> Iterator[ast.expr]:
+    """Give where a data set keeps the names of a folder, whatever their suffix."""
+    for one in (one for one in ast.walk(tree) if isinstance(one, ast.ClassDef)):
+        functions = {each.name for each in one.body if isinstance(each, FUNCTIONS)}
+        if "__getitem__" in functions and not any(map(_chooses, ast.walk(one))):
+            yield from _kept_in(one)
+
+
+def _kept_in(holder: ast.ClassDef) -> Iterator[ast.expr]:
+    """Give each listing of a folder of which an attribute is made, and not its length."""
+    for node in ast.walk(holder):
+        if isinstance(node, ast.Assign) and any(isinstance(t, ast.Attribute) for t in node.targets):
+            calls = [one for one in ast.walk(node.value) if isinstance(one, ast.Call)]
+            if not any(last_name(one.func) == "len" for one in calls):
+                yield from (one for one in calls if last_name(one.func) in _ALL)
+
+
+def _chooses(node: ast.AST) -> bool:
+    """Whether a piece of a class may choose files by their names, or goes on behind any."""
+    if isinstance(node, (ast.Name, ast.Attribute)):
+        return _CHOOSES.fullmatch(last_name(node)) is not None
+    if isinstance(node, ast.Compare):
+        return any(text_of(one) is not None for one in ast.walk(node))
+    return isinstance(node, ast.Try) or _PATTERN.search(text_of(node) or "") is not None
 
 
 # --- folders --------------------------------------------------------------------------------------

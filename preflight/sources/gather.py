@@ -8,7 +8,6 @@ import os
 import shlex
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from preflight.findings.finding import Location
 from preflight.findings.looks import Failed, Left, Look, Looked
@@ -23,6 +22,7 @@ from preflight.sources.all_sources import JobSources
 from preflight.sources.facts import SourceFacts, SourceFile
 from preflight.sources.kind import EACH, NAMES, SECONDS
 from preflight.sources.mentions import wanted_for
+from preflight.sources.tree import Tree
 from preflight.syntax.source_files import MOST_FILES, python_files, sources_among
 from preflight.targets.targets import Built, Folder, Source
 from preflight.values.names import counted, first_of, name_of
@@ -34,34 +34,6 @@ _TOGETHER = 32
 
 # Of what git ignores, so much is named.
 _PLACES = 3
-
-
-@dataclass(slots=True)
-class Tree:
-    """A folder of sources, as far as its files have been read."""
-
-    target: Source
-    paths: Sequence[str]
-    sources: JobSources
-    ignored: Sequence[os.DirEntry[str]] = ()
-    """What git ignores of it."""
-
-    cut: bool = False
-    """Whether there are more files than are read."""
-
-    known: frozenset[str] = frozenset()
-    left: int = 0
-    """Files that are still to be answered for, and 1 as long as some were not asked about."""
-
-    asked: bool = False
-    """Whether names were looked for."""
-
-    names: Sequence[str] = ()
-    mark: str | None = None
-    """What told this content of all files from another when names were looked for."""
-
-    oldest: float | None = None
-    """When the first of what is remembered was read, in seconds since the epoch."""
 
 
 class Sources(Gather):
@@ -181,18 +153,21 @@ class Sources(Gather):
         ledger = self.run.memory.ledger
         one.mark = mark_of(path, one.names) if ledger.usable else None
         row = ledger.rows(how, [path]).get(path)
-        if row is None or row.mark != one.mark:
+        told = [] if row is None else [*map(facts_of, json.loads(row.seen.facts or "[]"))]
+        if row is None or row.mark != mark_of(path, one.all_names(told, self.run.job.root)):
             return False
-        one.sources.take(map(facts_of, json.loads(row.seen.facts or "[]")))
+        one.sources.take(told)
         return True
 
     def _found(self, one: Tree, how: str, told: tuple[Mapping[str, object], ...]) -> None:
         """Take in what was found, and keep it where no file has changed meanwhile."""
-        one.sources.take(map(facts_of, told))
+        found = [*map(facts_of, told)]
+        one.sources.take(found)
         path = self.path(one.target)
-        if one.mark is not None and one.mark == mark_of(path, one.names):
+        mark = mark_of(path, one.all_names(found, self.run.job.root))
+        if None not in (one.mark, mark) and one.mark == mark_of(path, one.names):
             seen = Remembered(time.time(), json.dumps(told))
-            self.run.memory.ledger.remember_folder(how, path, one.mark, seen)
+            self.run.memory.ledger.remember_folder(how, path, mark or "", seen)
 
     def remarks(self) -> Iterator[str]:
         """Say what was taken for the start, and which sources git ignores, and how to read them."""

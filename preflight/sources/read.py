@@ -5,8 +5,11 @@ from __future__ import annotations
 import ast
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from preflight.kinds.asked import Asked
+from preflight.pipelines.image_folder_calls import with_told_folders
+from preflight.pipelines.names.command_line import StartOfScript
 from preflight.pipelines.written import written_in
 from preflight.sources.all_sources import JobSources
 from preflight.sources.facts import (
@@ -42,7 +45,7 @@ from preflight.syntax.config_files import given_by_configs
 from preflight.syntax.copies import Code, copier_of
 from preflight.syntax.imports.modules import Modules
 from preflight.syntax.imports.needed_modules import on_the_way
-from preflight.syntax.imports.reached import unnamed
+from preflight.syntax.imports.reached import reached, unnamed
 from preflight.syntax.parsing import UnparsableError, parse
 from preflight.syntax.source_files import content_of, is_test
 from preflight.targets.targets import Source
@@ -181,14 +184,23 @@ def _read_script(source: Source, root: str, alive: Callable[[], None]) -> Source
     if source.implied:
         own.files |= _handed_to(own.files[name], path, root)
     trees = [(one.name, one.parsed()) for one in each]
+    start = StartOfScript((root, os.path.dirname(path)), source.words)
     own.pipelines += (
-        written_in(parsed, name) if source.implied else written_on_the_way(trees, name, way)
+        written_in(parsed, name) if source.implied else written_on_the_way(trees, name, way, start)
     )
+    for file, its in own.files.items() if not source.implied else ():
+        folders = with_told_folders(its.class_folders, trees, start)
+        own.files[file] = its._replace(class_folders=folders)
     own.names = [one.name for one in each]
     called = own.looped_over()
     own.take(_returned(one for one in each if one.name in called))
     own.mentions += _given_on_the_way(each, path, root, own.open(), alive)
-    return own.facts([unguarded_file(path, parsed, root, name)])
+    facts = own.facts([unguarded_file(path, parsed, root, name)])
+    if source.implied or all(one.inside is None or one.file == name for one in facts.reads):
+        return facts
+    run = reached(trees, name, way, strict=True)
+    reads = (one._replace(in_every_run=run.is_read(one.file, one.line)) for one in facts.reads)
+    return replace(facts, reads=tuple(reads))
 
 
 def _handed_to(first: SourceFile, path: str, root: str) -> dict[str, SourceFile]:

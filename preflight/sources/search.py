@@ -8,11 +8,13 @@ that come to pipelines of webdataset, each of which is followed as if it had bee
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from preflight.pipelines.facts import Reads
+from preflight.pipelines.names.command_line import StartOfScript
 from preflight.pipelines.written import written_in_all
 from preflight.sources.facts import Mentions, ScriptImports
 from preflight.sources.mentions import (
@@ -211,7 +213,8 @@ def pipelines_of(
             each = [(one.file, one.parsed) for one in way.modules]
         except (OSError, UnparsableError):
             continue  # the look at the file itself has said so
-        for one in written_on_the_way(each, script.name, way):
+        start = StartOfScript((root, os.path.dirname(script.path)))
+        for one in written_on_the_way(each, script.name, way, start):
             place = one.defined.file, one.defined.line
             if place not in found or (one.sure and not found[place].sure):
                 found[place] = one
@@ -219,10 +222,10 @@ def pipelines_of(
 
 
 def written_on_the_way(
-    each: Sequence[tuple[str, Parsed]], entry: str, way: NeededModules
+    each: Sequence[tuple[str, Parsed]], entry: str, way: NeededModules, start: StartOfScript
 ) -> Iterator[Reads]:
     """Give the pipelines of a script and its modules, and say whether every run comes to them."""
-    written = written_in_all(each)
+    written = written_in_all(each, start)
     if not written:
         return
     run = reached(each, entry, way)

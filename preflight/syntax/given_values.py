@@ -171,7 +171,9 @@ def constants_of(tree: ast.AST) -> dict[str, list[ast.expr]]:
     """Give what each name is given that a file binds once, at its top level and in no function."""
     bound = Counter(name for node in ast.walk(tree) for name in bound_by(node))
     given: dict[str, ast.expr] = {}
-    for node in getattr(tree, "body", ()):
+    body = [*getattr(tree, "body", ())]
+    for node in body:  # grows while it is gone through
+        body += node.body if isinstance(node, ast.With) else ()
         if isinstance(node, ast.Assign):
             given |= {one.id: node.value for one in node.targets if isinstance(one, ast.Name)}
         elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.value:

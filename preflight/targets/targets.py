@@ -35,6 +35,9 @@ class Source(PathTarget):
     holds: tuple[str, ...] = field(default=(), compare=False)
     """The names of these loaders and models."""
 
+    words: tuple[str, ...] = field(default=(), compare=False)
+    """What it is given on its command line, where it is run, too."""
+
 
 class CaptionRule(NamedTuple):
     """Where the captions of a data set are."""

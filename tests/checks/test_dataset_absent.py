@@ -187,7 +187,8 @@ def test_a_source_that_names_the_list_makes_it_an_error(tmp_path: Path) -> None:
     )
     assert finding.why is not None and finding.why.startswith("train.py:2 names the list")
     page = " ".join(str(report).split())
-    assert "data/train.csv was held against the images that are there" in page
+    assert "1 .csv file (" in page
+    assert "Of data/train.csv, which no reader reads, the names of images alone were held" in page
 
 
 SKIPS = b"from PIL import Image\nfor p in paths:\n    if p.exists():\n        Image.open(p)\n"

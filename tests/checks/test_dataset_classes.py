@@ -177,6 +177,32 @@ def test_what_imagefolder_stops_at_or_misreads_is_an_error(
     assert any(said in one.message for one in found), found
 
 
+SETTINGS = {
+    "by a key": 'cfg = json.load(open("a.json"))\ndatasets.ImageFolder(cfg["root"])\n',
+    "by a part of the path": 'cfg = json.load(open("a.json"))\n'
+    'datasets.ImageFolder(os.path.join(cfg["above"], "train"))\n',
+    "by what a function is handed": "def make(folder, size):\n"
+    "    return datasets.ImageFolder(folder)\n\n"
+    'with open("a.json") as f:\n    cfg = json.load(f)\nmake(cfg["root"], 3)\n',
+    "on a line with others": 'cfg = json.load(open("a.json"))\n'
+    'print(os.path.join("data", "val"), datasets.ImageFolder(cfg["root"]))\n',
+}
+
+
+@pytest.mark.parametrize("source", SETTINGS.values(), ids=SETTINGS)
+def test_a_folder_that_settings_name_is_the_one(
+    source: str, tmp_path: Path, picture: bytes
+) -> None:
+    """An empty class of it stops the script; one of another folder does not."""
+    for root, severities in (("train", [Severity.ERROR]), ("val", [])):
+        said = f'{{"root": "data/{root}", "above": "{"data" if severities else "other"}"}}'
+        put(tmp_path, "a.json", content=said.encode())
+        put(tmp_path, "other/train/cat/1.jpg", content=picture)
+        found = found_by(tmp_path, picture, f"import json\n{source}", (*PLAIN, "train/emu/"))
+        assert [one.severity for one in found] == severities
+        (tmp_path / "data/train/emu").rmdir()
+
+
 GUESSED = {
     "the end of a path": (
         'def build(args):\n    return datasets.ImageFolder(os.path.join(args.path, "train"))\n',

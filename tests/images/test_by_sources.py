@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -145,3 +146,106 @@ def test_a_folder_whose_masks_lie_deeper_is_not_empty(tmp_path: Path) -> None:
     put(tmp_path, "pairs.py", content=source.encode())
 
     assert found(tmp_path, TRAINS.format(module="pairs")) == []
+
+
+# --- every file of a folder -----------------------------------------------------------------------
+
+TAKES = """import glob, os
+from pathlib import Path
+from PIL import Image
+
+class Images:
+    def __init__(self, folder):
+        {init}
+
+    def __len__(self):
+        return len(self.names)
+
+    def __getitem__(self, index):
+        {item}
+
+if __name__ == "__main__":
+    data = Images("data")
+    for index in range(len(data)):
+        data[index]
+"""
+OPENS = "return Image.open(os.path.join('data', self.names[index])).load()"
+ALL = {
+    "all names": ("self.names = os.listdir(folder)", OPENS),
+    "sorted": ("self.names = sorted(one.name for one in Path(folder).iterdir())", OPENS),
+    "all files that are not hidden": (
+        "self.names = [one for one in os.listdir(folder) if not one.startswith('.')]",
+        OPENS,
+    ),
+    "by their stems": (
+        "self.names = [os.path.splitext(one)[0] for one in os.listdir(folder)]",
+        "return Image.open(f'data/{self.names[index]}.jpg').load()",
+    ),
+}
+CHOSEN = {
+    "by their end": (
+        "self.names = [one for one in os.listdir(folder) if one.endswith('.jpg')]",
+        OPENS,
+    ),
+    "by their suffix": (
+        "self.names = [p.name for p in Path(folder).iterdir() if p.suffix == '.jpg']",
+        OPENS,
+    ),
+    "by what does not end so": (
+        "self.names = [one for one in os.listdir(folder) if '.db' not in one]",
+        OPENS,
+    ),
+    "by a pattern": (
+        (
+            "self.names = [os.path.basename(p) for p in glob.glob(folder + '/*.jpg')]\n"
+            "        self.every = os.listdir(folder)"
+        ),
+        OPENS,
+    ),
+    "goes on": (
+        "self.names = os.listdir(folder)",
+        f"try:\n            {OPENS}\n        except OSError:\n            return None",
+    ),
+    "counted": (
+        (
+            "self.count = len(os.listdir(folder)) - 1\n"
+            "        self.names = [f'{n}.jpg' for n in range(self.count)]"
+        ),
+        OPENS,
+    ),
+}
+
+
+def put_images(folder: Path, foreign: str, *, count: int = 8) -> None:
+    put(folder, *(f"data/{n}.jpg" for n in range(count)), content=photo())
+    put(folder, f"data/{foreign}", content=b"\xd0\xcf\x11\xe0" + bytes(60))
+
+
+@pytest.mark.parametrize("foreign", ["Thumbs.db", "notes.txt"])
+@pytest.mark.parametrize("name", [*ALL, *CHOSEN])
+def test_a_file_that_is_no_image_is_told_where_a_data_set_takes_all(
+    tmp_path: Path, name: str, foreign: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if name == "by what does not end so" and foreign != "Thumbs.db":
+        return
+    init, item = {**ALL, **CHOSEN}[name]
+    source = TAKES.format(init=init, item=item)
+    put_images(tmp_path, foreign)
+    told = [one for one in found(tmp_path, source) if one.check == "image-damaged"]
+    assert [one.severity for one in told] == ([Severity.WARNING] if name in ALL else [])
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(OSError) if name in ALL else nullcontext():  # noqa: PT011 - of Pillow's
+        exec(compile(source, "train.py", "exec"), {"__name__": "__main__"})
+
+
+@pytest.mark.parametrize("folder", ["data/masks", "other"])
+def test_files_that_belong_there_are_no_foreign_ones(tmp_path: Path, folder: str) -> None:
+    source = TAKES.format(init=ALL["all names"][0], item=OPENS)
+    if folder == "other":  # each image has its own
+        put(tmp_path, *(f"data/{n}.jpg" for n in range(8)), content=photo())
+        put(tmp_path, *(f"data/{n}.json" for n in range(8)), content=b"{}")
+    else:
+        put(tmp_path, *(f"data/imgs/{n}.jpg" for n in range(8)), content=photo())
+        put(tmp_path, *(f"data/masks/{n}.gif" for n in range(8)), content=photo("GIF"))
+        put(tmp_path, "data/masks/Thumbs.db", content=bytes(60))
+    assert not any(one.check == "image-damaged" for one in found(tmp_path, source))

@@ -101,6 +101,56 @@ def test_what_judges_a_models_output_is_no_model(tmp_path: Path, name: str) -> N
     assert "model" not in offers(str(tmp_path), ())
 
 
+OF_OTHERS = {
+    "at its top": "import fasttext\ndef load_fasttext_model(path):\n"
+    "    return fasttext.load_model(path)\n",
+    "where it is there": "try:\n    import fasttext\nexcept ImportError:\n    fasttext = None\n"
+    "def load_model(path='a.bin'):\n    return fasttext.load_model(path)\n",
+    "in it": "def get_model():\n    from sklearn.linear_model import LogisticRegression\n"
+    "    return LogisticRegression()\n",
+    "by a variable": "import xgboost as xgb\ndef build_model(depth=3):\n"
+    "    model = xgb.XGBClassifier(max_depth=depth)\n    return model\n",
+    "from a file": "import os, joblib\ndef load_quality_model(path='a.joblib'):\n"
+    "    return joblib.load(os.path.abspath(path))\n",
+    "behind a test": "def make_model(path='a.bin'):\n    import kenlm\n    try:\n"
+    "        return kenlm.Model(path)\n    except OSError:\n        return None\n",
+    "another framework's": "from tensorflow import keras\ndef create_model():\n"
+    "    return keras.Sequential([])\n",
+}
+
+
+@pytest.mark.parametrize("source", OF_OTHERS.values(), ids=OF_OTHERS)
+def test_a_model_of_another_library_is_none_of_torch(tmp_path: Path, source: str) -> None:
+    (tmp_path / "filters.py").write_text(source, "utf-8")
+
+    assert "model" not in offers(str(tmp_path), ())
+
+
+OF_TORCH = {
+    "beside what measures": "import torch\nfrom sklearn.metrics import f1_score\n"
+    "def create_model():\n    return torch.nn.Linear(2, 2)\n",
+    "of timm": "import timm\nfrom sklearn.metrics import f1_score\n"
+    "def create_model():\n    return timm.create_model('vit')\n",
+    "of an own class, by what another library says": f"import joblib\n{NET}\n"
+    "def create_model():\n    return Net(**joblib.load('a'))\n",
+    "of the job's own module": "import joblib\nfrom nets import Encoder\n"
+    "def create_model():\n    sizes = joblib.load('sizes')\n    return Encoder(sizes)\n",
+    "of one beside it": "import joblib\nfrom .zoo import Encoder\n"
+    "def create_model():\n    return Encoder(joblib.load('sizes'))\n",
+    "with another's weights": "import torch, joblib\ndef load_model():\n"
+    "    model = torch.nn.Linear(2, 2)\n    model.load_state_dict(joblib.load('a'))\n"
+    "    return model\n",
+    "of nobody knows whom": "from zoo import make\ndef create_model():\n    return make()\n",
+}
+
+
+@pytest.mark.parametrize("source", OF_TORCH.values(), ids=OF_TORCH)
+def test_what_may_be_one_of_torch_is_offered(tmp_path: Path, source: str) -> None:
+    (tmp_path / "nets.py").write_text(source, "utf-8")
+
+    assert "nets:" in offers(str(tmp_path), ())["model"][0]
+
+
 @pytest.mark.parametrize("name", ["Lossless", "GlossNet", "CriterionNet"])
 def test_a_name_that_only_begins_so_is_a_model(tmp_path: Path, name: str) -> None:
     net = f"class {name}(nn.Module):\n    def __init__(self):\n        super().__init__()\n"

@@ -8,24 +8,20 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import TypeGuard
 
+from preflight.pipelines.names.command_line import PARSES, given_in_words, is_told
 from preflight.syntax.given_values import OPTIONS, assigned, bound_by, defaults, given_by
 from preflight.syntax.running import FUNCTIONS, is_none, last_name, text_of
 from preflight.syntax.surroundings import called
-
-# They give an object with the options of a command line; the second one with what is left over.
-PARSES = frozenset({"parse_args", "parse_known_args"})
 
 # They call the function that they are handed as it is, with words of a command line.
 _RUNS_IT = frozenset({"Fire", "run", "cli", "main", "command"})
 
 # What options are read as that leaves a path what it is.
 _TEXTS = frozenset({"", "str", "Path", "expanduser", "abspath"})
-
-# No options but those of the command line, or none at all.
-_NO_OTHERS = frozenset({"sys.argv[1:]", "[]", "()"})
 
 _OF_PARAMETERS = frozenset({"option", "Option", "Argument", "argument"})
 
@@ -46,6 +42,9 @@ class OwnFunction:
 @dataclass(slots=True)
 class HandedOver:
     """What some files hand to functions, options and classes, all of them taken together."""
+
+    words: Sequence[str] = ()
+    """What the script is given on its command line, as far as that is known."""
 
     functions: dict[str, list[OwnFunction]] = field(default_factory=dict)
     classes: dict[str, list[ast.ClassDef]] = field(default_factory=dict)
@@ -180,6 +179,8 @@ class HandedOver:
         for one in own.node.decorator_list if default is None else ():
             if isinstance(one, ast.Call) and called(one) in OPTIONS and name in dict(given_by(one)):
                 return self._of_option(name)
+            if is_of_hydra(one):
+                return one
         if default is None:
             node = next((one for one in _arguments(own) if one.arg == name), None)
             said = node.annotation if node else None
@@ -207,7 +208,7 @@ class HandedOver:
         if not isinstance(holder, ast.Call):
             return None
         if called(holder) in PARSES:
-            return None if _is_told(holder) else self._of_option(name)
+            return None if is_told(holder) else self._of_option(name)
         if called(holder) in self.classes:
             return self._of_class(called(holder), name, [holder])
         words = [*holder.args, *(one.value for one in holder.keywords)]
@@ -223,6 +224,9 @@ class HandedOver:
         is_text = last_name(read_as) in _TEXTS and (read_as is None or last_name(read_as) != "")
         required = words.get("required")
         is_asked = isinstance(required, ast.Constant) and required.value is True
+        given = given_in_words(calls[0], self.calls.get("add_argument", ()), self.words)
+        if given is not None:
+            return given if is_text and not {"action", "nargs"} & words.keys() else None
         if default is None or not is_text or is_asked or "action" in words:
             return None
         first = next(filter(None, map(text_of, calls[0].args[::-1])), name)
@@ -255,19 +259,24 @@ class HandedOver:
         return None if default is None else self._as_default(default, f"the default of {of}.{name}")
 
 
+def is_of_hydra(node: ast.expr) -> TypeGuard[ast.Call]:
+    """Whether it is `hydra.main(config_name=…)`, which hands over what files of settings say."""
+    return (
+        isinstance(node, ast.Call)
+        and called(node) == "main"
+        and "config_name" in {one.arg for one in node.keywords}
+    )
+
+
 def _arguments(function: OwnFunction) -> list[ast.arg]:
     given = function.node.args
     return [*given.posonlyargs, *given.args, *given.kwonlyargs]
 
 
-def _is_told(call: ast.Call) -> bool:
-    """Whether options are read from another list than that of the command line."""
-    given = [*call.args, *(one.value for one in call.keywords)]
-    return any(not is_none(one) and ast.unparse(one) not in _NO_OTHERS for one in given)
-
-
 def _made_with(call: ast.Call, place: int, name: str) -> ast.expr | None:
     words = {one.arg: one.value for one in call.keywords}
+    if list(words) == [None] and len(call.keywords) == 1 and not call.args:
+        return ast.Subscript(call.keywords[0].value, ast.Constant(name), ast.Load())
     if None in words or any(isinstance(one, ast.Starred) for one in call.args):
         return ast.Constant(None)
     return words.get(name, call.args[place] if 0 <= place < len(call.args) else None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from preflight.pipelines.names.handed_over import HandedOver
@@ -10,6 +11,9 @@ from preflight.syntax.written_texts import WrittenTexts
 
 ROOTS = frozenset({"WebDataset", "DataPipeline"})
 """The classes that a pipeline begins with."""
+
+# What has a value of its own in the place where it stands.
+_GIVEN = (ast.Name, ast.Attribute, ast.Subscript, ast.Call)
 
 
 @dataclass(slots=True)
@@ -26,6 +30,9 @@ class Meanings:
     adding: set[int] = field(default_factory=set)
     """Calls that add these stages, and are none by themselves."""
 
+    told: dict[int, str] = field(default_factory=dict)
+    """By what they are, values that a file of settings gives, each with the file."""
+
     files: dict[int, int] = field(default_factory=dict)
     """By names and calls, the number of their file, but for those of the first one."""
 
@@ -36,7 +43,7 @@ class Meanings:
 
     def key(self, node: ast.expr) -> str | None:
         """Name a place, or the constant that a name is where nobody has given it another value."""
-        if isinstance(node, (ast.Name, ast.Attribute)) and (place := place_of(node)) in self.given:
+        if isinstance(node, _GIVEN) and (place := place_of(node)) in self.given:
             return place
         return self.constant(node, node.id) if isinstance(node, ast.Name) else None
 
@@ -56,13 +63,20 @@ class Meanings:
 
     def assumed(self, node: ast.expr) -> str:
         """Say which default an expression is made of; empty: of none."""
+        return self._of(node, self.handed.defaults)
+
+    def config(self, node: ast.expr) -> str:
+        """Name the file of settings of which an expression has a value; empty: of none."""
+        return self._of(node, self.told)
+
+    def _of(self, node: ast.expr, said: Mapping[int, str]) -> str:
         waiting, seen, found = [node], set[int](), ""
         while waiting:
             for one in ast.walk(waiting.pop()):
                 if id(one) in seen:
                     continue
                 seen.add(id(one))
-                found = self.handed.defaults.get(id(one), found)
+                found = said.get(id(one), found)
                 if isinstance(one, ast.expr):
                     waiting += self.given.get(self.key(one) or "", ())
         return found
@@ -79,6 +93,6 @@ def chain_of(call: ast.Call, texts: WrittenTexts) -> list[ast.Call]:
     return chain
 
 
-def place_of(node: ast.Name | ast.Attribute) -> str:
+def place_of(node: ast.expr) -> str:
     """Name the one place where something is read; no name of Python is a number."""
     return str(id(node))

@@ -10,9 +10,17 @@ import ast
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from preflight.pipelines.names.handed_over import PARSES, OwnFunction
+from preflight.pipelines.names.command_line import PARSES
+from preflight.pipelines.names.handed_over import HandedOver, OwnFunction
 from preflight.pipelines.names.meanings import ROOTS, Meanings, chain_of, place_of
-from preflight.pipelines.names.nested_blocks import blocks, bound_in, heads, is_grown
+from preflight.pipelines.names.nested_blocks import (
+    added_by,
+    blocks,
+    bound_in,
+    heads,
+    is_grown,
+    opened,
+)
 from preflight.syntax.given_values import assigned, bound_by, constants_of
 from preflight.syntax.running import FUNCTIONS
 from preflight.syntax.surroundings import called
@@ -41,9 +49,11 @@ _TRIES = (ast.Try, getattr(ast, "TryStar", ast.Try))
 _Known = dict[str, ast.expr]
 
 
-def meanings_in(trees: Sequence[ast.AST], *, as_handed: bool = True) -> Meanings:
+def meanings_in(
+    trees: Sequence[ast.AST], words: Sequence[str] = (), *, as_handed: bool = True
+) -> Meanings:
     """Go through files that belong together, and where asked by what calls hand over."""
-    job = _Job(Meanings())
+    job = _Job(Meanings(handed=HandedOver(words=words)))
     job.read(trees, as_handed=as_handed)
     return job.meanings
 
@@ -131,6 +141,7 @@ class _Flow:
                 self.known.pop(one.name, None)
             elif isinstance(one, (ast.With, ast.AsyncWith)):
                 self._read([each for item in one.items for each in ast.iter_child_nodes(item)])
+                self.known |= opened(one.items, self.shared)
                 self.body(one.body)
             elif isinstance(one, (ast.If, ast.Match, *_LOOPS, *_TRIES)):
                 self._perhaps(one)
@@ -150,23 +161,9 @@ class _Flow:
 
     def _grown(self, statement: ast.stmt) -> _Known:
         """Give lists and pipelines to which a statement adds something, by their names."""
-        match statement:
-            case ast.Expr(
-                value=ast.Call(
-                    func=ast.Attribute(value=ast.Name(id=name), attr="append"), args=[one]
-                )
-            ):
-                more: ast.expr = ast.List([one], ast.Load())
-            case ast.Expr(
-                value=ast.Call(
-                    func=ast.Attribute(value=ast.Name(id=name), attr="extend"), args=[more]
-                )
-            ):
-                pass
-            case ast.AugAssign(target=ast.Name(id=name), op=ast.Add(), value=more):
-                pass
-            case _:
-                return {}
+        name, more = added_by(statement) or ("", None)
+        if more is None:
+            return {}
         value = self.known.get(name)
         before = None if value is None else self.job.meanings.texts.meant(value)
         if before is None:

@@ -146,7 +146,7 @@ class _Known:
         made = self._of_function(one, call)
         if made is None or made.kind != "model":
             return made
-        if _LOSS.search(one.name) or _LOSS.search(made.by):
+        if one.of_others or _LOSS.search(one.name) or _LOSS.search(made.by):
             return None
         if _HELPS.fullmatch(one.name):
             return made._replace(rank=_BY_HELPING)

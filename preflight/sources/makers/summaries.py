@@ -5,11 +5,13 @@ from __future__ import annotations
 import ast
 import os
 import re
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from preflight.sources.makers.returned import ReturnedValues, needs_of, returned_by
 from preflight.sources.work.work_names import TRAINS
+from preflight.syntax.full_names import imported
 from preflight.syntax.parsing import UnparsableError, parse
 from preflight.syntax.running import called_in, last_name
 from preflight.values.names import name_of
@@ -26,6 +28,20 @@ _WORDS = re.compile(rb"oader|odule|odel|rainer|batch")
 _NO_PART_OF_A_JOB = frozenset({"tests", "test", "testing", "docs", "doc", "benchmarks"})
 _NO_JOB = re.compile(r"(test_.*|.*_test|conftest|setup|noxfile)\.py")
 
+_OTHER_MODELS = frozenset(
+    {
+        *("fasttext", "sklearn", "joblib", "xgboost", "lightgbm", "catboost", "kenlm", "spacy"),
+        *("gensim", "tensorflow", "keras", "jax", "flax", "haiku", "paddle", "mxnet", "onnx"),
+        *("onnxruntime", "sentencepiece", "tokenizers", "llama_cpp", "ctranslate2", "openai"),
+        *("anthropic", "cuml", "statsmodels", "hmmlearn", "tensorrt", "openvino", "coremltools"),
+    }
+)
+
+# They make no model.
+_BESIDE = sys.stdlib_module_names | {
+    *("numpy", "scipy", "pandas", "tqdm", "requests", "huggingface_hub", "yaml")
+}
+
 _FOR_OTHERS = re.compile(r"^Base(?=[A-Z])|Mixin$|^Abstract")
 
 
@@ -36,6 +52,8 @@ class DefinedFunction(NamedTuple):
     line: int
     needs: tuple[str, ...]
     returned: ReturnedValues
+    of_others: bool = False
+    """Whether all that it makes anything of are libraries whose models are none of torch."""
 
 
 class DefinedClass(NamedTuple):
@@ -92,6 +110,7 @@ def _summary(file: str, tree: ast.Module) -> Defined:
     used: set[str] = set()
     called: set[str] = set()
     aliases: dict[str, str] = {}
+    names, own = _names_in(tree)
     trains = TRAINS.match(file.rpartition("/")[2].removesuffix(".py")) is not None
     for node in tree.body:
         if trains and not isinstance(node, ast.ClassDef):
@@ -99,7 +118,8 @@ def _summary(file: str, tree: ast.Module) -> Defined:
         if isinstance(node, ast.FunctionDef):
             if not node.name.startswith("_") and not TRAINS.match(node.name):
                 returned = returned_by(node)
-                functions.append(DefinedFunction(node.name, node.lineno, needs_of(node), returned))
+                told = node.name, node.lineno, needs_of(node), returned
+                functions.append(DefinedFunction(*told, of_others=_is_of_others(node, names, own)))
         elif isinstance(node, ast.ClassDef):
             bases = tuple(map(last_name, node.bases))
             needs, is_abstract = _needs_of_class(node), _is_abstract(node)
@@ -109,6 +129,22 @@ def _summary(file: str, tree: ast.Module) -> Defined:
             aliases |= dict.fromkeys(map(last_name, node.targets), node.value.id)
     every = frozenset(used), frozenset(called), aliases
     return Defined(file, tuple(functions), tuple(classes), *every)
+
+
+def _names_in(tree: ast.Module) -> tuple[dict[str, str], set[str]]:
+    """Give what is imported, wherever that is, and what is the job's own."""
+    nodes = [one for one in ast.walk(tree) if isinstance(one, (ast.Import, ast.ImportFrom))]
+    own = {one.name for one in tree.body if isinstance(one, ast.ClassDef)}
+    for one in nodes:
+        if isinstance(one, ast.ImportFrom) and one.level:
+            own |= {each.asname or each.name for each in one.names}
+    return imported(nodes), own
+
+
+def _is_of_others(function: ast.FunctionDef, names: Mapping[str, str], own: set[str]) -> bool:
+    used = {one.id for one in ast.walk(function) if isinstance(one, ast.Name)}
+    packages = {names[one].partition(".")[0] for one in used if one in names} - _BESIDE
+    return bool(packages) and packages <= _OTHER_MODELS and own.isdisjoint(used)
 
 
 def _is_abstract(node: ast.ClassDef) -> bool:

@@ -257,7 +257,7 @@ def _sources_of(targets: Iterable[Target]) -> Iterator[Source]:
             named = Spec(file=target.path, module=target.module, name="")
             path = source_of(named, target.folder or "")
             if path is not None:
-                yield Source(path=path)
+                yield Source(path=path, words=target.args)
     for path, names in holds.items():
         yield Source(path=path, implied=True, holds=tuple(names))
 
