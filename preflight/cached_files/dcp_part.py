@@ -44,7 +44,7 @@ def look_at_part(descriptor: int, size: int, depth: str, tell: Callable[[], None
     """
     if not size:
         return StoredFile("unknown")  # of a rank or a thread that had nothing to write
-    outline = Outline(descriptor, size)
+    outline = Outline(descriptor, size, tell)
     items = whole_items(outline, size)
     with io.FileIO(descriptor, closefd=False) as file:
         large = outline if depth == "index" else Large(file, tell)

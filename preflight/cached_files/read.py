@@ -190,7 +190,7 @@ def _look_at_file(
     if is_plan(path):
         return look_at_plan(descriptor, size, path, tell)
     if depth == "index":
-        return look_at_outline(descriptor, size, suffix)
+        return look_at_outline(descriptor, size, suffix, tell)
     with io.FileIO(descriptor, closefd=False) as file:
         if size > WINDOW:
             read: Read = Large(file, tell)

@@ -10,7 +10,7 @@ import json
 import os
 import posixpath
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from preflight.datasets.facts import NamedColumn, NamesSeen
@@ -27,6 +27,9 @@ MOST_BYTES = 16 << 20
 
 _MOST_IMAGES = 500_000
 _MOST_ROWS = 2_000_000
+_OFTEN = 1024
+"""Rows after which it is said again that work goes on."""
+
 _FEWEST = 4
 _NAMED = 5
 _LONGEST = 200
@@ -60,10 +63,17 @@ def look(asked: Asked) -> Iterator[NamesSeen]:
             yield NamesSeen(name_of(path, asked.root), damage=damage)
         if damage or is_large:
             continue
-        rows = list(_rows_of(path))
+        rows = list(_told(_rows_of(path), asked.alive))
         columns = tuple(_columns(rows, path, there, asked.wire.get("others")))
         if columns:
             yield NamesSeen(name_of(path, asked.root), columns)
+
+
+def _told(rows: Iterator[Row], alive: Callable[[], None]) -> Iterator[Row]:
+    for number, row in enumerate(rows):
+        if not number % _OFTEN:
+            alive()
+        yield row
 
 
 class _Images:
@@ -73,6 +83,7 @@ class _Images:
         self.tops = folders
         self.count = 0
         self.root = asked.root
+        self.alive = asked.alive
         self._places: dict[str, list[str]] = {}
         self._stems: dict[str, list[str]] = {}
         for top in folders:
@@ -127,6 +138,7 @@ def _columns(
     keys = list(dict.fromkeys(key for row in rows[:100] for key in row))
     paths = [key for key in keys if _share(rows, key, is_image) >= _MOSTLY]
     for key in paths or keys:
+        there.alive()
         is_stem = not paths
         told = (row[key] for row in rows if row.get(key))
         names = list(dict.fromkeys(one for one in told if is_stem or is_image(one)))

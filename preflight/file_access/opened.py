@@ -6,13 +6,19 @@ import errno
 import os
 from collections.abc import Callable
 from io import FileIO
+from typing import TypeAlias
 
 from preflight.file_access.place import HERE
 from preflight.formats.bytes.blocks import shorter
 from preflight.formats.tar.end import NextData
 
+_READS = 64
+"""Pieces after which it is told that work goes on."""
 
-def reading(stream: FileIO, total: int | None = None) -> Callable[[int, int], bytes]:
+Read: TypeAlias = Callable[[int, int], bytes]
+
+
+def reading(stream: FileIO, total: int | None = None) -> Read:
     """Give what reads an open file at any place, of which its own place may be moved.
 
     Where it should have so many bytes in `total`, one that became shorter is an error.
@@ -37,6 +43,21 @@ def reading(stream: FileIO, total: int | None = None) -> Callable[[int, int], by
         return found
 
     return read
+
+
+def telling(read: Read, tell: Callable[[], object]) -> Read:
+    """Tell now and then that work goes on: what is read may be very many small pieces."""
+    left = _READS
+
+    def reading_on(offset: int, size: int) -> bytes:
+        nonlocal left
+        left -= 1
+        if not left:
+            left = _READS
+            tell()
+        return read(offset, size)
+
+    return reading_on
 
 
 def holes(stream: FileIO, to: int | None = getattr(os, "SEEK_DATA", None)) -> NextData | None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from io import FileIO
 
-from preflight.file_access.opened import reading
+from preflight.file_access.opened import reading, telling
 from preflight.formats.arrays.safetensors_usual import header_of, is_whole, names_of
 from preflight.formats.by_name import SAFETENSORS
 from preflight.formats.bytes.blocks import Hole, LongRead, Look, shorter
@@ -15,11 +16,13 @@ from preflight.formats.stored import StoredFile, look
 _NEAR = 4096
 
 
-def look_at_outline(descriptor: int, size: int, suffix: str) -> StoredFile:
+def look_at_outline(
+    descriptor: int, size: int, suffix: str, tell: Callable[[], None]
+) -> StoredFile:
     """Say what a file holds that was just opened, and what is wrong with it, as `look` does."""
     if suffix == SAFETENSORS and is_whole(head := os.read(descriptor, _NEAR), size):
         return StoredFile("safetensors", arrays=names_of(header_of(head)))
-    return look(Outline(descriptor, size), size, suffix)
+    return look(Outline(descriptor, size, tell), size, suffix)
 
 
 class Outline(LongRead):
@@ -27,8 +30,9 @@ class Outline(LongRead):
 
     every = False
 
-    def __init__(self, descriptor: int, size: int) -> None:
-        self._read = reading(FileIO(descriptor, closefd=False))
+    def __init__(self, descriptor: int, size: int, tell: Callable[[], None] = lambda: None) -> None:
+        self._read = telling(reading(FileIO(descriptor, closefd=False)), tell)
+        self.tell = tell
         self._size = size
         self._start = 0
         self._window = b""

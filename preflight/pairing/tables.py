@@ -30,8 +30,8 @@ from preflight.values.names import name_of, shown
 _TOLD = 5
 """Damaged lines that are told one by one."""
 
-_OFTEN = 1024
-"""Lines after which it is said again that work goes on."""
+_OFTEN = 1 << 16
+"""Bytes after which it is said again that work goes on."""
 
 CAPTIONS = ("text", "caption", "captions", "prompt", "prompts", "description", "sentence", "txt")
 """Names of captions in a row, as data sets and the scripts of diffusers name them."""
@@ -100,10 +100,13 @@ class _Table:
 
     def _told(self, file: BinaryIO, tell: Tell) -> Iterator[Line]:
         size = os.fstat(file.fileno()).st_size
+        silent = 0
         for self._line, line in lines_of(file):
-            if not self._line % _OFTEN:
+            silent += len(line)
+            if silent > _OFTEN:
                 HERE.at, HERE.size = file.tell(), size
                 tell(self.name)
+                silent = 0
             yield self._line, line
 
     def _read_objects(self, lines: Iterator[Line]) -> None:

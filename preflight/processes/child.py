@@ -12,6 +12,7 @@ import functools
 import importlib
 import os
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from json import dumps, loads
@@ -25,6 +26,7 @@ from preflight.file_access.place import HERE
 from preflight.findings import our_failures
 from preflight.kinds.asked import Asked, CannotLookError, MistypedError, reason_of
 from preflight.processes import hanging, life_line, orphans
+from preflight.processes.at_work import LONGEST, show_work
 from preflight.values.wire import to_brief
 
 # Memory that a reader of files may take, in bytes: room for one decoded picture of the largest
@@ -32,7 +34,7 @@ from preflight.values.wire import to_brief
 MEMORY_LIMIT = 6 * 2**30
 
 # A line at least this often while something is at work, in seconds, so that work is no silence.
-_HEARTBEAT = 1.0
+_HEARTBEAT = 0.5
 
 # How long what multiprocessing keeps is given to be removed, in seconds.
 _LAST_WORDS = 2.0
@@ -57,7 +59,12 @@ class Channel:
         self.patience: float | None = None
         """Seconds of silence before its stack is written; None: never."""
 
+        self.signs = 0
+        """How often the reader has shown that it goes on."""
+
         self._said = 0.0
+        self._lock = threading.RLock()
+        self._is_done = False
         self._open = 0
         self._inner = 0.0
         """Seconds of steps within the one that is at work."""
@@ -76,9 +83,10 @@ class Channel:
         if self.hide is not None and not line.keys().isdisjoint(_OF_USERS):
             said = self.hide(said)
         data = memoryview(f"{self._token} {said}\n".encode())
-        with contextlib.suppress(BrokenPipeError):
-            while data:
+        with self._lock, contextlib.suppress(BrokenPipeError):
+            while data and not self._is_done:
                 data = data[os.write(self._descriptor, data) :]
+            self._is_done = self._is_done or "done" in line
         self._said = time.monotonic()
         if self.patience is not None:
             hanging.watch(self._descriptor, self.patience)
@@ -89,6 +97,7 @@ class Channel:
 
     def opening(self, place: int) -> None:
         """Say which of several files is opened next: in a short line, since there are many."""
+        self.signs += 1
         HERE.at, HERE.size = 0, 0
         with contextlib.suppress(BrokenPipeError):
             os.write(self._descriptor, b"%s @%d %d\n" % (self._short, self._open, place))
@@ -99,6 +108,11 @@ class Channel:
 
     def alive(self, *_: object) -> None:
         """Say that work goes on, if nothing was said for a while."""
+        self.signs += 1
+        self.beat()
+
+    def beat(self) -> None:
+        """Do so where the reader has not asked for it."""
         if time.monotonic() - self._said > _HEARTBEAT:
             self.say(alive=True, at=HERE.at, size=HERE.size)
 
@@ -131,6 +145,8 @@ def _answer(channel: Channel, asked: Mapping[str, Any]) -> None:
         channel.patience = options.get("timeout")
         channel.watch_for_crashes()
     else:
+        most = max(LONGEST, options.get("timeout") or 0.0)
+        show_work(lambda: channel.signs, channel.beat, most)
         _limit_memory(asked["questions"])
     each = ((one["reader"], wire) for one in asked["questions"] for wire in one["wires"])
     for index, (reader, wire) in enumerate(each):

@@ -48,6 +48,9 @@ class Shards(Gather):
         self._reads: dict[str, list[Reads]] = {}
         """By the path of a shard, the loaders that read it."""
 
+        self._listed: dict[str, str] = {}
+        """By the path of what a data set of the job's own lists among its files, the loader."""
+
         self._gave_all: dict[str, bool] = {}
         """Whether a loader that was run to its end gave every sample that came to it."""
 
@@ -62,7 +65,7 @@ class Shards(Gather):
     def needs(self, target: Target) -> bool:
         """Whether it is a source that may say how shards of zstd are unpacked."""
         return isinstance(target, Source) and any(
-            isinstance(one, Shard) and one.path.endswith(".zst") for one in self.run.targets
+            isinstance(one, Shard) and one.path.endswith("zst") for one in self.run.targets
         )
 
     def hear(self, target: Target, facts: object) -> None:
@@ -71,13 +74,14 @@ class Shards(Gather):
             self._awaited.discard(target)
         # Sources and batches stand above shards: types of what is told of them are not known here.
         if isinstance(target, Source):
-            self._unpacked_by = self._unpacked_by or getattr(facts, "zstd", None) or ""
+            self._unpacked_by = self._unpacked_by or str(getattr(facts, "zstd", None) or "")
         flow = getattr(facts, "flow", None)
         if flow is not None and flow.ended == "over":
             self._gave_all[flow.name] = flow.came_out == flow.entered
         if isinstance(facts, Reads):
             for path in facts.shards:
                 self._reads.setdefault(path, []).append(facts)
+            self._listed |= dict.fromkeys(facts.files, facts.name)
             if any("zstd" in one for one in facts.shards):
                 self._unpacked_by = self._unpacked_by or facts.name
 
@@ -150,7 +154,9 @@ class Shards(Gather):
                         facts, given_whole_by=reads.name, is_filtered=is_filtered
                     )
             if facts.is_zstd:
-                own = reads.name if reads is not None and not _opens(reads) else ""
+                own = self._listed.get(self.run.full(target.path), "")
+                if reads is not None and not _opens(reads):
+                    own = reads.name
                 facts = replace(facts, unpacked_by=self._unpacked_by or own)  # noqa: PLW2901
             if facts.padding:
                 beside = self._neighbours.get(_sort_of(facts.file), [])

@@ -10,7 +10,7 @@ from io import FileIO
 
 from preflight.file_access.facts import Damage
 from preflight.file_access.lfs import refined
-from preflight.file_access.opened import holes, reading
+from preflight.file_access.opened import holes, reading, telling
 from preflight.formats.bytes.flaw import Flaw
 from preflight.formats.bytes.window import Window
 from preflight.formats.magic import HEAD, what_is
@@ -59,8 +59,6 @@ _SOME = 64
 _LONG = 1 << 24
 """Bytes of a shard that may take a second to be walked over."""
 
-_READS = 64
-
 _LOOK_INSIDE = "Unpack it where there is room, and look at what comes out."
 
 
@@ -88,7 +86,7 @@ def _read(stream: FileIO, shard: Shard, name: str, tell: Tell, depth: str) -> Sh
     size = os.fstat(stream.fileno()).st_size
     raw = reading(stream, size)
     if size > _LONG:
-        raw = _telling(raw, lambda: tell(name))
+        raw = telling(raw, lambda: tell(name))
     what = what_is(raw(0, HEAD))
     packed = None
     if what is not None and can_unpack(what):
@@ -151,21 +149,6 @@ def _videos(samples: Samples) -> int:
     if not any(is_video(one) for suffixes in samples.kinds for one in suffixes):
         return 0
     return sum(is_video(one) for suffixes in samples.groups.made_of for one in suffixes)
-
-
-def _telling(read: Read, tell: Callable[[], None]) -> Read:
-    """Say now and then that work goes on: a shard of many small members may hold no image."""
-    left = _READS
-
-    def reading_on(offset: int, size: int) -> bytes:
-        nonlocal left
-        left -= 1
-        if not left:
-            left = _READS
-            tell()
-        return read(offset, size)
-
-    return reading_on
 
 
 class _Looked:

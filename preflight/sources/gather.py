@@ -212,9 +212,10 @@ class Sources(Gather):
             if plain is not None:
                 self._take(one, facts_of(plain))
 
-    @staticmethod
-    def _take(one: Tree, found: SourceFile) -> None:
+    def _take(self, one: Tree, found: SourceFile) -> None:
         one.sources.files[found.file] = found
+        if found.draws.zstd:  # shards wait for that, and what else there is to say for shards
+            self.run.tell(one.target, found.draws)
 
     def failed(self, question: Question, error: str, fix: str | None) -> Iterator[Look]:
         """Go on without files at which nobody could look."""
@@ -238,10 +239,9 @@ class Sources(Gather):
             return
         one.asked = True
         order = {self._name(path): place for place, path in enumerate(one.paths)}
-        files = sorted(one.sources.files.items(), key=lambda item: order[item[0]])
-        one.sources.files = dict(files)
-        more = ((one.sources.name, "", f"holds more than {MOST_FILES:,} sources"),)
-        facts = one.sources.facts((file.unguarded for _, file in files), more if one.cut else ())
+        own.files = dict(sorted(own.files.items(), key=lambda item: order[item[0]]))
+        more = ((own.name, "", f"holds more than {MOST_FILES:,} sources"),)
+        facts = own.facts((one.unguarded for one in own.files.values()), more if one.cut else ())
         self._told += _of_entries(facts, own)
         self.come.append(Looked(facts=facts, target=one.target, read_at=one.oldest))
 

@@ -21,14 +21,21 @@ pytestmark = [
 ]
 
 
-def job(folder: Path, script: str | None = None) -> list[tuple[Severity, str]]:
+def job(
+    folder: Path,
+    script: str | None = None,
+    *,
+    word: str = "source=train.py",
+    shard: str = "0.tar.zst",
+) -> list[tuple[Severity, str]]:
     content = zstandard.ZstdCompressor().compress(tarred(samples(3, image=b"x" * 700)))
-    (folder / "0.tar.zst").write_bytes(content)
-    words = ["data=0.tar.zst"]
+    (folder / shard).write_bytes(content)
+    words = [f"data={shard}"]
     if script is not None:
         (folder / "train.py").write_text(script)
-        words.append("source=train.py")
-    report = preflight.run(*words, folder=str(folder), select=["shard-damaged"])
+        words.append(word)
+    select = ["shard-damaged"] + ["loader-unpicklable"] * word.startswith("loader=")
+    report = preflight.run(*words, folder=str(folder), select=select)
     return [(one.severity, one.message) for one in report.findings]
 
 
@@ -63,6 +70,53 @@ def test_a_source_that_does_not_speak_of_zstd_changes_nothing(tmp_path: Path) ->
 )
 def test_a_source_that_says_how_leaves_it_alone(tmp_path: Path, script: str) -> None:
     assert job(tmp_path, script) == []
+
+
+@pytest.mark.parametrize("word", ["source=.", "."])
+def test_so_does_one_in_a_folder_of_sources(tmp_path: Path, word: str) -> None:
+    """Of which it is known later what opens shards."""
+    script = (
+        "import webdataset\n"
+        "if __name__ == '__main__':\n"
+        "    data = webdataset.WebDataset('pipe:zstd -dc 0.tar.zst')\n"
+    )
+
+    assert job(tmp_path, script, word=word) == []
+    assert job(tmp_path, script.replace("pipe:zstd -dc ", ""), word=word)
+
+
+OWN = """
+import tarfile
+import pyarrow
+from torch.utils.data import DataLoader, IterableDataset
+
+class Shards(IterableDataset):
+    def __init__(self, paths):
+        self.paths = paths
+    def __iter__(self):
+        for path in self.paths:
+            with pyarrow.input_stream(path, compression="detect") as stream:
+                with tarfile.open(fileobj=stream, mode="r|") as archive:
+                    yield from (one.name for one in archive)
+
+def make():
+    return DataLoader(Shards(["0.tar.zst"]))
+
+def others():
+    return DataLoader(Shards(["train.py"]))
+"""
+
+
+@pytest.mark.parametrize(("word", "found"), [("loader=train:make", 0), ("loader=train:others", 1)])
+def test_a_live_loader_that_lists_it_opens_it_in_its_own_way(
+    tmp_path: Path, word: str, found: int
+) -> None:
+    assert len(job(tmp_path, OWN, word=word)) == found
+
+
+def test_its_short_name_is_known_as_well(tmp_path: Path) -> None:
+    assert len(job(tmp_path, shard="0.tzst")) == 1
+    assert job(tmp_path, "import zstandard\n", shard="0.tzst") == []
 
 
 @pytest.mark.skipif(shutil.which("zstd") is None, reason="zstd is not here")

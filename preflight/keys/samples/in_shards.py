@@ -11,7 +11,7 @@ from io import FileIO
 from operator import itemgetter
 from typing import NamedTuple
 
-from preflight.file_access.opened import reading
+from preflight.file_access.opened import reading, telling
 from preflight.formats.bytes.flaw import Flaw
 from preflight.formats.magic import HEAD, what_is
 from preflight.formats.packing.packed import Packed, can_unpack
@@ -20,7 +20,7 @@ from preflight.formats.tar.end import Read
 from preflight.formats.tar.walk import Member, walk
 from preflight.keys.samples import caption_texts as key_captions
 from preflight.keys.samples.caption_texts import Captions
-from preflight.keys.samples.sample import OFTEN, Home, Sample, Tell, caption_suffixes
+from preflight.keys.samples.sample import Home, Sample, Tell, caption_suffixes
 from preflight.pairing.lengths import LONGEST
 from preflight.shards.samples import key_of
 from preflight.targets.targets import KeyedData
@@ -51,7 +51,7 @@ def shards_of(data: KeyedData, root: str, unread: list[str], tell: Tell) -> Iter
 def opened(stream: FileIO, tell: Tell) -> tuple[Read, int | None]:
     """Give what reads an archive, unpacked where it is packed, and its size where it is not."""
     size = os.fstat(stream.fileno()).st_size
-    raw = reading(stream, size)
+    raw = telling(reading(stream, size), lambda: tell(str(stream.name)))
     what = what_is(raw(0, HEAD))
     if what is not None and can_unpack(what):
         return Packed(raw, what, tell=lambda: tell(str(stream.name))).read, None
@@ -64,7 +64,6 @@ class _ShardHome:
         self.place = name_of(path, root)
         self.is_cut = False
         self._path = path
-        self._tell = tell
         self._names = ""
         self._offsets, self._sizes = array("q"), array("q")
         self._is_json = bytearray()
@@ -94,9 +93,7 @@ class _ShardHome:
 
     def _members(self, read: Read, size: int | None) -> Iterator[tuple[str, str, Member]]:
         """Give the files of samples, each with its key and its suffix."""
-        for number, one in enumerate(walk(read, size)):
-            if not number % OFTEN:
-                self._tell(self.place)
+        for one in walk(read, size):
             if isinstance(one, Flaw):
                 self.is_cut = True
                 return

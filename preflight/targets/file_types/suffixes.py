@@ -5,7 +5,10 @@ from __future__ import annotations
 from preflight.formats.suffixes import dcp as dcp_names
 from preflight.formats.suffixes.images import EXTENSIONS
 
-SHARD_SUFFIXES = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tbz2", ".tar.xz", ".txz", ".tar.zst")
+SHARD_SUFFIXES = (
+    *(".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tbz2"),
+    *(".tar.xz", ".txz", ".tar.zst", ".tzst"),
+)
 IMAGE_SUFFIXES = tuple(sorted(f".{one}" for one in EXTENSIONS))
 
 PTH_TAR = ".pth.tar"
