@@ -7,10 +7,8 @@ from typing import NamedTuple
 
 from preflight.findings.finding import Finding, Location, Row
 from preflight.render.groups import (
-    Advice,
     Group,
     Unseen,
-    advice,
     first_word,
     foremost,
     sentence,
@@ -19,6 +17,7 @@ from preflight.render.groups import (
     within,
 )
 from preflight.render.lines import Line, Paper, Span, cells, hanging, padded, spread
+from preflight.render.shared_advice import Advice, Told, advice
 from preflight.values.names import counted
 
 PLACES = 5
@@ -94,19 +93,26 @@ def block(group: Group, view: View, *, digits: int) -> Iterator[Line]:
     indent = digits + 2
     yield from _header(group, view, digits=digits)
     shown = group.findings if view.verbose else foremost(group.findings, PLACES)
-    shared, sorts = advice(shown)
+    told = advice(shown)
     if group.total == 1:
         yield from _text(sentence(shown[0]), view, indent)
         yield from _table(shown[0], view, indent)
         yield from _also(shown[0], view, indent)
-        yield from _advice(shared, view, indent)
-        return
-    column = _text_column(shown, view, indent)
-    for some, own in sorts:
-        yield from _rows(some, view, indent, column)
-        yield from _advice(own, view, column)
-    yield from _rest(group, len(shown), view, indent)
-    yield from _advice(shared, view, indent)
+    else:
+        yield from _sorts(told, view, indent, _text_column(shown, view, indent))
+        yield from _rest(group, len(shown), view, indent)
+    yield from _advice(told.advice, view, indent)
+
+
+def _sorts(told: Told, view: View, indent: int, column: int) -> Iterator[Line]:
+    """Give findings by what they share, and under those of each sort what is their own."""
+    if not told.sorts:
+        yield from _rows(told.findings, view, indent, column)
+    for sort in told.sorts:
+        yield from _sorts(sort, view, indent, column)
+        if sort.sorts and any(sort.advice):
+            yield from _text(f"of these {len(sort.findings):,}:", view, indent)
+        yield from _advice(sort.advice, view, indent + 2 if sort.sorts else column)
 
 
 def _header(group: Group, view: View, *, digits: int) -> Iterator[Line]:
@@ -134,12 +140,16 @@ def _text_column(found: Sequence[Finding], view: View, indent: int) -> int:
 def _rows(found: Sequence[Finding], view: View, indent: int, column: int) -> Iterator[Line]:
     """Give each finding with its place; what stands above already is not said again."""
     paper = view.paper
-    place_before = text_before = ""
+    place_before = text_before = said_before = ""
     for one in found:
-        place, text = view.place(one.at), paper.say(sentence(one))
+        place, text = view.place(one.at), sentence(one)
         again = place.text == place_before
-        same = text == text_before
-        lines = paper.wrap("the same" if same else text, paper.width - column) or [""]
+        said = text
+        if one.message == said_before:
+            said = (
+                "the same" if text == text_before else f"{text.removesuffix(one.message)}the same"
+            )
+        lines = paper.wrap(paper.say(said), paper.width - column) or [""]
         if indent + cells(place.text) + 3 <= column:
             start = () if again else (place,)
             gap = column - indent - (0 if again else cells(place.text))
@@ -149,7 +159,7 @@ def _rows(found: Sequence[Finding], view: View, indent: int, column: int) -> Ite
         yield from ((Span(" " * column + line),) for line in lines)
         yield from _table(one, view, column)
         yield from _also(one, view, column)
-        place_before, text_before = place.text, text
+        place_before, text_before, said_before = place.text, text, one.message
 
 
 def _rest(group: Group, told: int, view: View, indent: int) -> Iterator[Line]:
