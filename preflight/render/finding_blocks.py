@@ -17,7 +17,7 @@ from preflight.render.groups import (
     within,
 )
 from preflight.render.lines import Line, Paper, Span, cells, hanging, padded, spread
-from preflight.render.shared_advice import Advice, Told, advice
+from preflight.render.shared_advice import Advice, Sharing, advice
 from preflight.values.names import counted
 
 PLACES = 5
@@ -104,7 +104,7 @@ def block(group: Group, view: View, *, digits: int) -> Iterator[Line]:
     yield from _advice(told.advice, view, indent)
 
 
-def _sorts(told: Told, view: View, indent: int, column: int) -> Iterator[Line]:
+def _sorts(told: Sharing, view: View, indent: int, column: int) -> Iterator[Line]:
     """Give findings by what they share, and under those of each sort what is their own."""
     if not told.sorts:
         yield from _rows(told.findings, view, indent, column)

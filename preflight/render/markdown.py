@@ -18,7 +18,7 @@ from preflight.render.groups import (
     within,
 )
 from preflight.render.left_unread import if_named, unread_text
-from preflight.render.shared_advice import Advice, Told, advice
+from preflight.render.shared_advice import Advice, Sharing, advice
 from preflight.render.verdict import headline, label
 from preflight.values.names import counted, shown
 
@@ -126,7 +126,7 @@ def _group(group: Group, report: Report) -> Iterator[str]:
         yield from ("", line)
 
 
-def _sorts(told: Told) -> Iterator[str]:
+def _sorts(told: Sharing) -> Iterator[str]:
     """Give findings by what they share, and under those of each sort what is their own."""
     for one in () if told.sorts else told.findings:
         yield f"- {_place(one)}: {text(one.message)}{_also(one)}"

@@ -28,14 +28,14 @@ _Part: TypeAlias = tuple[int, str]
 _SHARES, _SENTENCES, _FIXES, _WORKAROUNDS = range(4)
 
 
-class Told(NamedTuple):
+class Sharing(NamedTuple):
     """Findings, and what stands once under them."""
 
     findings: tuple[Finding, ...]
     """Of all sorts, those of one sort side by side."""
 
     advice: Advice
-    sorts: tuple[Told, ...] = ()
+    sorts: tuple[Sharing, ...] = ()
     """Where not all is the same for all: those that share more, each with what is left to say."""
 
 
@@ -46,7 +46,7 @@ class _Said(NamedTuple):
     parts: Mapping[_Part, str]
 
 
-def advice(found: Iterable[Finding]) -> Told:
+def advice(found: Iterable[Finding]) -> Sharing:
     """Tell each sentence of a reason, and each advice, under all findings that share it.
 
     It is the same, too, where only names differ that each finding tells itself. Of a reason that
@@ -67,7 +67,7 @@ def _parts(one: Finding, forms: dict[str, str]) -> Iterator[tuple[_Part, str]]:
             yield (which, forms.setdefault(text, _without_names(text, one))), text
 
 
-def _told(those: Sequence[_Said]) -> Told:
+def _told(those: Sequence[_Said]) -> Sharing:
     first, *others = those
     shared = [part for part in first.parts if all(part in said.parts for said in others)]
     told = _in_words(those, shared)
@@ -76,12 +76,12 @@ def _told(those: Sequence[_Said]) -> Told:
         for one, parts in those
     ]
     if not any(said.parts for said in left):
-        return Told(tuple(said.one for said in those), told)
+        return Sharing(tuple(said.one for said in those), told)
     sorts = tuple(_sorts(left))
-    return Told(tuple(one for each in sorts for one in each.findings), told, sorts)
+    return Sharing(tuple(one for each in sorts for one in each.findings), told, sorts)
 
 
-def _sorts(those: Sequence[_Said]) -> Iterator[Told]:
+def _sorts(those: Sequence[_Said]) -> Iterator[Sharing]:
     """Put each finding to those with which it shares the most common of what is left to say."""
     counts = Counter(part for said in those for part in said.parts)
     sorts: dict[_Part | None, list[_Said]] = {}
