@@ -76,6 +76,7 @@ def unseen_lines(dark: Sequence[Unseen], view: View) -> Iterator[Line]:
     paper = view.paper
     words = max([6, *(len(first_word(checks[0])) for _, checks, _ in dark)])
     indent = words + 7
+    told: tuple[str, ...] = ()
     for broken, checks, _ in dark:
         word = paper.say(first_word(checks[0]))
         head = (Span("  !", "number.broken"), Span(f"  {padded(word, words)}  "))
@@ -85,7 +86,9 @@ def unseen_lines(dark: Sequence[Unseen], view: View) -> Iterator[Line]:
         if broken.fix:
             yield from _labelled("fix", broken.fix, view, indent)
         if view.verbose and len(checks) > 1:
-            yield from _labelled("for", ", ".join(checks), view, indent)
+            again = checks == told
+            yield from _labelled("for", "the same" if again else ", ".join(checks), view, indent)
+            told = checks
 
 
 def block(group: Group, view: View, *, digits: int) -> Iterator[Line]:
@@ -108,11 +111,15 @@ def _sorts(told: Sharing, view: View, indent: int, column: int) -> Iterator[Line
     """Give findings by what they share, and under those of each sort what is their own."""
     if not told.sorts:
         yield from _rows(told.findings, view, indent, column)
+    before: Sequence[tuple[object, ...]] = ()
     for sort in told.sorts:
-        yield from _sorts(sort, view, indent, column)
+        rows = [(one.at, one.message, one.rows, one.also) for one in sort.findings]
+        if sort.sorts or rows != before:  # such as those of two models of one class
+            yield from _sorts(sort, view, indent, column)
         if sort.sorts and any(sort.advice):
             yield from _text(f"of these {len(sort.findings):,}:", view, indent)
         yield from _advice(sort.advice, view, indent + 2 if sort.sorts else column)
+        before = rows
 
 
 def _header(group: Group, view: View, *, digits: int) -> Iterator[Line]:
@@ -141,6 +148,7 @@ def _rows(found: Sequence[Finding], view: View, indent: int, column: int) -> Ite
     """Give each finding with its place; what stands above already is not said again."""
     paper = view.paper
     place_before = text_before = said_before = ""
+    also_before: tuple[Location, ...] = ()
     for one in found:
         place, text = view.place(one.at), sentence(one)
         again = place.text == place_before
@@ -158,8 +166,10 @@ def _rows(found: Sequence[Finding], view: View, indent: int, column: int) -> Ite
             yield (Span(" " * indent), place)
         yield from ((Span(" " * column + line),) for line in lines)
         yield from _table(one, view, column)
-        yield from _also(one, view, column)
+        if not (again and said == "the same" and one.also == also_before):
+            yield from _also(one, view, column)
         place_before, text_before, said_before = place.text, text, one.message
+        also_before = one.also
 
 
 def _rest(group: Group, told: int, view: View, indent: int) -> Iterator[Line]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from preflight.findings.finding import Finding
+from preflight.findings.finding import Finding, Location
 from preflight.render import markdown, terminal
 from tests.render.jobs import demo
 from tests.render.sample import finding, outcome
@@ -215,3 +215,25 @@ def test_ten_thousand_reasons_of_their_own_are_told_one_by_one() -> None:
 
     assert page.count("is its own.") == 5000
     assert page.count("The workers are spawned") == 1
+
+
+def test_two_models_of_one_class_are_told_once_with_the_reason_of_each() -> None:
+    """Each is a finding, at the same places."""
+    said = "is a lock", "is a file"
+    found = [
+        finding(CHECK, text, file="a.py", line=line, why=f"It is kept. The copy of {model} stops.")
+        for model in ("net", "teacher")
+        for line, text in enumerate(said, 1)
+    ]
+    page = page_of(found)
+
+    assert [page.count(text) for text in (*said, "It is kept.")] == [1, 1, 1]
+    assert page.index("a file") < page.index("copy of net stops") < page.index("copy of teacher")
+
+
+def test_the_same_place_is_not_told_again_with_all_that_is_beside_it() -> None:
+    also = (Location(file="a.py", line=1, name="blocks[1]"),)
+    page = page_of([finding(CHECK, "is a lock", file="a.py", line=1, also=also)] * 2)
+
+    assert page.count("also blocks[1]") == 1
+    assert "the same\n" in page

@@ -487,6 +487,20 @@ def test_what_kept_several_checks_from_looking_is_said_of_the_first() -> None:
     assert "  x-b      passed   1 of 2 looked at, 1 skipped as x-a\n" in page
 
 
+def test_verbose_says_once_which_checks_could_not_look() -> None:
+    """Beside each place; neither as a reason of the verdict, nor again for the next place."""
+    both = tuple(Broken(at=Location(name=one), error=f"{one} died") for one in ("a", "b"))
+    checks = (outcome("model-a", "a", broken=both), outcome("model-b", "b", broken=both))
+    reasons = ("model-a and model-b could not look at 2 targets.", "It was cut short.")
+    report = replace(unjudged(), checks=checks, reasons=reasons)
+    few, many = (terminal.render(report, verbose=verbose) for verbose in (0, 1))
+
+    assert "model-a and model-b could not look at 2 targets." in few
+    assert "could not look at 2 targets" not in many
+    assert many.count("for  model-a, model-b\n") == many.count("for  the same\n") == 1
+    assert "It was cut short." in many
+
+
 @pytest.mark.parametrize("verbose", [0, 1])
 def test_a_skip_that_keeps_it_from_a_go_is_not_said_again(verbose: int) -> None:
     reason = 'no rule fits; say  key = "stem"'
