@@ -31,6 +31,7 @@ from preflight.values.names import counted, shown
 
 from ._objects import WITHOUT_WORKERS, started
 
+_CANNOT = "cannot be loaded by a worker"
 _GUESSED = "; a guess, since zeros stood in for its large data"
 
 
@@ -55,13 +56,14 @@ def loader_unloadable(loaded: Loaded, job: Job) -> Iterator[Finding]:
     """Tell each object once, with all its paths."""
     for one in loaded.objects:
         spawned = loaded.start_method in one.methods
+        then = _why(loaded, job) if spawned else _why_elsewhere(one, loaded)
         at, *also = (one.defined.at(shown(path)) for path in one.paths)
         yield loader_unloadable.found(
             _message(one),
             severity=_severity(one, loaded),
             at=at,
             also=(*_raised(one), *also),
-            why=_why(loaded, job) if spawned else _why_elsewhere(one, loaded),
+            why=f"{_reason(one)} {then}",
             fix=_fix(one, job),
             workaround=WITHOUT_WORKERS,
             evidence={
@@ -86,18 +88,19 @@ def _severity(one: Unloadable, loaded: Loaded) -> Severity:
 
 
 def _message(one: Unloadable) -> str:
-    """Say what it is, and what the worker said."""
+    in_time = "is not loaded by a worker in time" if one.how == "late" else _CANNOT
+    return f"{in_time}: {one.text}{_GUESSED if one.guess else ''}"
+
+
+def _reason(one: Unloadable) -> str:
+    """Say in a sentence of its own what the worker said, which may be the same for many."""
     if one.missing is not None:
-        return f"cannot be loaded by a worker: {one.text}; a worker finds no {shown(one.missing)}"
-    if one.how == "late":
-        at = ""
-        if one.raised.file is not None:
-            at = f", and stands at {shown(one.raised.file)}:{one.raised.line}"
-        return f"is not loaded by a worker in time: {one.text}; {shown(one.error)}{at}"
-    tail = _GUESSED if one.guess else ""
+        return f"A worker finds no {shown(one.missing)}."
+    error = shown(one.error).removesuffix(".")
     if one.raised.file is not None:
-        tail = f" in {shown(one.raised.file)}:{one.raised.line}{tail}"
-    return f"cannot be loaded by a worker: {one.text}; {shown(one.error)}{tail}"
+        stands = ", and stands at" if one.how == "late" else " in"
+        error += f"{stands} {shown(one.raised.file)}:{one.raised.line}"
+    return f"{error[:1].upper()}{error[1:]}."
 
 
 def _raised(one: Unloadable) -> tuple[Location, ...]:

@@ -36,19 +36,19 @@ from preflight.values.names import counted, shown
 from ._objects import WITHOUT_WORKERS, cut_evidence, cut_short, started
 
 _REASONS = {
-    "lambda": "pickle sends functions by name, and a lambda has none",
-    "local-function": "pickle sends functions by name, from the top level of a module only",
-    "decorated": "pickle sends functions by name, and its decorator gives it none",
-    "local-class": "pickle sends classes by name, from the top level of a module only",
-    "rebound": "pickle sends it by its name, and would send the other thing",
-    "unnamed": "pickle sends it by its name, and there is nothing of that name",
-    "module": "a module is not sent",
-    "generator": "what is running here cannot go on in another process",
-    "lock": "a lock holds in its own process only",
-    "forked-lock": "it was made for processes that are forked, and a worker is spawned",
-    "file": "an open file belongs to its own process",
-    "handle": "what it has opened belongs to its own process",
-    "tensor": "the graph behind it belongs to its own process",
+    "lambda": "Pickle sends functions by name, and a lambda has none.",
+    "local-function": "Pickle sends functions by name, from the top level of a module only.",
+    "decorated": "Pickle sends functions by name, and its decorator gives it none.",
+    "local-class": "Pickle sends classes by name, from the top level of a module only.",
+    "rebound": "Pickle sends it by its name, and would send the other thing.",
+    "unnamed": "Pickle sends it by its name, and there is nothing of that name.",
+    "module": "A module is not sent.",
+    "generator": "What is running here cannot go on in another process.",
+    "lock": "A lock holds in its own process only.",
+    "forked-lock": "It was made for processes that are forked, and a worker is spawned.",
+    "file": "An open file belongs to its own process.",
+    "handle": "What it has opened belongs to its own process.",
+    "tensor": "The graph behind it belongs to its own process.",
 }
 
 _FIXES = {
@@ -86,7 +86,7 @@ def loader_unpicklable(sent: Sent, job: Job) -> Iterator[Finding]:
     if not sent.num_workers:
         return  # Nothing is sent, whatever it is.
     spawned = sent.start_method in SPAWNING
-    why = _why(sent, job) if spawned else _why_elsewhere(sent)
+    then = _why(sent, job) if spawned else _why_elsewhere(sent)
     for number, one in enumerate(sent.objects, 1):
         cut = sent.cut if number == len(sent.objects) else ()
         at, *also = (one.defined.at(shown(path)) for path in one.paths)
@@ -95,7 +95,7 @@ def loader_unpicklable(sent: Sent, job: Job) -> Iterator[Finding]:
             severity=Severity.ERROR if spawned else Severity.WARNING,
             at=at,
             also=tuple(also),
-            why=why,
+            why=f"{_reason(one)} {then}",
             fix=_fix(one),
             workaround=WITHOUT_WORKERS,
             evidence={
@@ -113,12 +113,16 @@ def loader_unpicklable(sent: Sent, job: Job) -> Iterator[Finding]:
 
 
 def _message(one: Unsendable) -> str:
-    """Say what it is, what it holds, and why it cannot travel."""
+    """Say what it is, and what it holds."""
     held = ", ".join(f"`{shown(name)}`" for name in one.captures)
     holding = f", which holds {held}" if held else ""
     many = f", one of {one.count:,} that are kept alike" if one.count > 1 else ""
-    reason = _REASONS.get(one.kind, f"pickle says {shown(one.error)}")
-    return f"cannot be sent to a worker: {one.text}{many}{holding}; {reason}"
+    return f"cannot be sent to a worker: {one.text}{many}{holding}"
+
+
+def _reason(one: Unsendable) -> str:
+    """Say in a sentence of its own why it cannot travel: many are often kept for one reason."""
+    return _REASONS.get(one.kind, f"Pickle says {shown(one.error).removesuffix('.')}.")
 
 
 def _why(sent: Sent, job: Job) -> str:

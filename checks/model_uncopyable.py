@@ -126,7 +126,7 @@ def _why(copied: Copied) -> str:
         )
     return (
         "Whoever makes an EMA or a teacher of this model copies it (AveragedModel of torch, "
-        f"ModelEma of timm, EMA of ema_pytorch). The copy {stops}: {error}"
+        f"ModelEma of timm, EMA of ema_pytorch). The copy of {shown(copied.name)} {stops}: {error}"
     )
 
 

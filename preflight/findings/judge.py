@@ -151,7 +151,7 @@ class _Tally:
         seen = self.looked_at + self.remembered
         count = seen + len(self.broken) + sum(self.skipped.values())
         if not count:
-            what = " and no ".join(map(self.words, self.check.over))
+            what = " and no ".join(dict.fromkeys(map(self.words, self.check.over)))
             skipped = (Skip(reason=f"no {what} was looked at", count=0),)
         return Outcome(
             id=self.check.id,

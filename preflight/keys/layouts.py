@@ -232,15 +232,30 @@ def led_by(
 
 def with_endings(way: Way, samples: Iterable[Sample], total: int, finder: Finder) -> Way:
     """Give a way with the endings that stand behind the keys of at least half of the samples."""
+    led, keys = behind_keys(way, samples, total, finder)
+    most = frozenset(kind for kind, (number, _) in led.items() if 2 * number >= keys)
+    return replace(way, endings=most)
+
+
+def behind_keys(
+    way: Way, samples: Iterable[Sample], total: int, finder: Finder
+) -> tuple[Mapping[str, tuple[int, str]], int]:
+    """Count the keys behind which endings of each kind stand in names of entries, and all keys.
+
+    Beside its number is the ending as it is written, where it is one and the same.
+    """
     asked = itertools.islice(samples, 0, None, max(1, total // _ASKED))
     keys = {hash(finder.key(one, way)) for one in asked}
     led: defaultdict[str, set[int]] = defaultdict(set)
+    called: dict[str, str] = {}
     for name in finder.entries.names():
         stems = [rest for _, rest in places_of(os.path.splitext(name)[0], way.layout)]
         if not keys.isdisjoint(map(hash, stems)):
             continue
-        for key, kind in itertools.chain.from_iterable(map(endings_of, stems)):
-            if (hashed := hash(key)) in keys:
-                led[kind].add(hashed)
-    most = frozenset(kind for kind, those in led.items() if 2 * len(those) >= len(keys))
-    return replace(way, endings=most)
+        for stem in stems:
+            for key, kind in endings_of(stem):
+                if (hashed := hash(key)) in keys:
+                    led[kind].add(hashed)
+                    ending = stem[len(key) :]
+                    called[kind] = ending if called.get(kind, ending) == ending else kind
+    return {kind: (len(those), called[kind]) for kind, those in led.items()}, len(keys)

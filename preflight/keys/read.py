@@ -10,8 +10,9 @@ from dataclasses import replace
 from preflight.keys.compare import Compared, cased_keys, compare, shared_keys
 from preflight.keys.entries import SUFFIXES, Entries
 from preflight.keys.entry_kinds import lacked_kinds, lacked_texts
-from preflight.keys.facts import CacheKeys, LackedKind
-from preflight.keys.layouts import UNSURE, Finder, Way, best_way, led_by, ways_of, with_endings
+from preflight.keys.facts import CacheKeys, LackedKind, Respelled
+from preflight.keys.how_far import RulesTried, may_have_several
+from preflight.keys.layouts import UNSURE, Finder, Way, best_way, ways_of, with_endings
 from preflight.keys.places import Places
 from preflight.keys.respelled import led_below, respelled
 from preflight.keys.samples.of_data_sets import KeyedSamples
@@ -103,11 +104,6 @@ def _below(given: str, cache: str, root: str) -> str:
     return stem if suffix.lower() in SUFFIXES else stem + suffix
 
 
-def _may_have_several(rule: KeyRule) -> bool:
-    """Whether entries of one sample may be told from each other by what stands behind its key."""
-    return rule.shape is None and not rule.placed and not rule.is_shared
-
-
 def _has_captions(owed: CacheOf) -> bool:
     return all(data.captions.rule != "prompt" for data in owed.of)
 
@@ -131,6 +127,7 @@ class _Look:
         was_said = owed.key not in _NOT_SAID
         places = Places(entries, owed.of, folders, root, cache=owed.path, was_said=was_said)
         self._finder = Finder(entries, root, places)
+        self._respelled: dict[str, Respelled] = {}
 
     def by(self, rules: Iterable[KeyRule]) -> Compared:
         """Compare by the rule and the layout that lead most samples to an entry."""
@@ -142,7 +139,7 @@ class _Look:
             ways = [
                 way
                 for rule in rules
-                if _may_have_several(rule)
+                if may_have_several(rule)
                 for way in self._ways(rule, numbered=True)
             ]
             another = self._by(ways) if ways else found
@@ -157,7 +154,7 @@ class _Look:
         ways = [
             with_endings(way, self._samples, self._total, self._finder)
             for way in ways
-            if _may_have_several(way.rule) and "(" not in way.rule.text
+            if may_have_several(way.rule) and "(" not in way.rule.text
         ]
         ways = [way for way in ways if way.endings]
         another = self._by(ways) if ways else found
@@ -193,7 +190,10 @@ class _Look:
             rule = parse_rule(text)
             found = self._by(self._ways(rule))
             other = respelled(found, self._ways(rule), self._samples, self._finder)
-            if other is not None and min(found.samples, len(self._entries)) < 2 * other.samples:
+            if other is None:
+                continue
+            self._respelled[text] = other
+            if min(found.samples, len(self._entries)) < 2 * other.samples:
                 return found
         return None
 
@@ -241,14 +241,12 @@ class _Look:
             unread=tuple(sorted(set(samples.unread))[:NAMED]),
             changed=self._entries.has_changed(),
         )
-        return self._with_tried(bare) if found is None else self._filled(bare, found)
-
-    def _with_tried(self, bare: CacheKeys) -> CacheKeys:
-        """Say how far each rule came, where none fits."""
-        ways = [self._ways(parse_rule(text)) for text in bare.tried]
-        led = [led_by(those, self._samples, self._total, self._finder) for those in ways]
-        asked = max((of for _, of in led), default=0)
-        return replace(bare, tried_led=tuple(number for number, _ in led), tried_of=asked)
+        if found is not None:
+            return self._filled(bare, found)
+        finder, nested = self._finder, self._nested
+        return RulesTried(
+            samples, self._total, self._entries, finder, nested, self._respelled
+        ).told(bare)
 
     def _filled(self, bare: CacheKeys, found: Compared) -> CacheKeys:
         missing = First()

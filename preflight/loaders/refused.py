@@ -17,7 +17,6 @@ from preflight.loaders.facts import Unsendable
 from preflight.loaders.passing_on import passes_on
 from preflight.objects import where
 from preflight.objects.attributes import classes, own_attributes
-from preflight.objects.eval_code import evaluated
 from preflight.objects.facts import Definition
 from preflight.objects.paths import last_step, type_name
 from preflight.objects.sending.pickle_trial import is_of_forking
@@ -156,10 +155,11 @@ def _under_name_of(thing: object) -> object:
 
 
 def _said(thing: object, kind: str) -> str:
-    made = evaluated(thing.__code__) if type(thing) is types.FunctionType else None
-    if made is not None and made.text:
-        name = "lambda" if kind == "lambda" else f"function {shown(_qualname(thing))}"
-        return f"{name}, evaluated from the text `{_one_line(made.text)}`"
+    text = where.text_evaluated(thing)
+    if text:
+        noun = "class" if issubclass(type(thing), type) else "function"
+        name = "lambda" if kind == "lambda" else f"{noun} {shown(_qualname(thing))}"
+        return f"{name}, evaluated from the text `{_one_line(text)}`"
     qualname = shown(_qualname(thing))
     outside, _, name = qualname.rpartition(".<locals>.")
     if kind == "lambda":

@@ -30,7 +30,8 @@ class Evaluated(NamedTuple):
     """What was evaluated, where that is known."""
 
 
-_noted: dict[types.CodeType, Evaluated] = {}
+# By the identity of the code, which is kept: what two files hold alike is equal.
+_noted: dict[int, tuple[types.CodeType, Evaluated]] = {}
 _compiled: dict[str, str] = {}  # by the name that the code is given, the last one only
 _listening = False
 
@@ -48,18 +49,31 @@ def _hook() -> None:
 
 
 def _note(event: str, args: tuple[Any, ...]) -> None:
-    if not _listening:
+    if event not in {"exec", "compile"} or not _listening:
         return
+    caller = sys._getframe(1)  # noqa: SLF001  the one way to see who calls
+    if caller.f_code.co_filename.startswith("<frozen importlib"):
+        return  # of a file, as its name says
     if event == "compile":
         source, name = args
-        if type(source) in (str, bytes) and type(name) is str and name.startswith("<"):
+        is_kept = name in _compiled or len(_compiled) < _MOST
+        if type(source) in (str, bytes) and type(name) is str and is_kept:
             _compiled[name] = source if type(source) is str else source.decode("utf-8", "replace")
-    elif event == "exec" and args[0].co_filename.startswith("<") and len(_noted) < _MOST:
-        frame = _of_users(sys._getframe(1))  # noqa: SLF001  the one way to see who calls
+        return
+    name = args[0].co_filename
+    text = _compiled.pop(name, None)
+    if len(_noted) < _MOST and not _is_of_file(name, text):
+        frame = _of_users(caller)
         if frame is not None:
-            text = _compiled.pop(args[0].co_filename, None)
             made = Evaluated(frame.f_code.co_filename, frame.f_lineno, text)
-            _noted.update(dict.fromkeys(codes_of(args[0]), made))
+            _noted.update({id(one): (one, made) for one in codes_of(args[0])})
+
+
+def _is_of_file(name: str, text: str | None) -> bool:
+    """Whether code stands in the file that it names, and not only below its name."""
+    if name.startswith("<") or not os.path.isfile(name):
+        return False
+    return text is None or text.split() == source_of(name).split()
 
 
 def _of_users(frame: types.FrameType | None) -> types.FrameType | None:
@@ -80,14 +94,16 @@ def evaluated(
     code: types.CodeType, variables: Mapping[str, object] | None = None
 ) -> Evaluated | None:
     """Say where this code was evaluated; None of code that a file or a notebook holds."""
+    known = _noted.get(id(code))
+    if known is not None:
+        return known[1]
     name = code.co_filename
     if not name.startswith("<") or name.startswith("<frozen "):
         return None
     # Python 3.13 keeps what `python -c` runs, as our processes are started, as `<string>`.
     if name != "<string>" and linecache.getlines(name):
         return None
-    known = _noted.get(code)
-    return known or _searched((variables or {}).get("__file__"))
+    return _searched((variables or {}).get("__file__"))
 
 
 def _searched(file: object) -> Evaluated | None:

@@ -14,14 +14,15 @@ import re
 import sys
 import types
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
-from preflight.objects.eval_code import evaluated
+from preflight.objects.eval_code import Evaluated, evaluated
 from preflight.objects.facts import Definition
 from preflight.objects.source_trees import parsed, source_of
 from preflight.values.names import name_of
 
 _SITE = frozenset({"site-packages", "dist-packages"})
+_UNBOUND = (staticmethod, classmethod)
 _DEF = re.compile(r"\s*(async\s+def|def|class)\b")
 
 
@@ -104,13 +105,38 @@ def _place_of_class(cls: type, root: str, *, if_own: bool) -> SourcePlace:
     if node is not None:
         return _place(file, node.lineno, qualname, root)
     # Not where its module says: made by `exec`, or shown under another module's name.
-    code = min(_methods(cls), key=lambda code: code.co_firstlineno, default=None)
-    made = None if code is None else evaluated(code)
+    made = _evaluated_class(cls)
     if made is not None:
         return _place(made.file, made.line, qualname, root)
+    code = min(_methods(cls), key=lambda code: code.co_firstlineno, default=None)
     if code is not None:
         return _place(code.co_filename, code.co_firstlineno, qualname, root)
     return _place(file, None, qualname, root)
+
+
+def _evaluated_class(cls: type) -> Evaluated | None:
+    """Say where the code of a class was evaluated, or of what it was put together."""
+    values: list[Any] = list(_vars(cls).values())
+    functions = [one.__func__ if type(one) in _UNBOUND else one for one in values]
+    codes = [one.__code__ for one in functions if type(one) is types.FunctionType]
+    return next(filter(None, map(evaluated, codes)), None)
+
+
+def text_evaluated(thing: object) -> str | None:
+    """Give the code of a function or class that was evaluated; None where nobody has it."""
+    if issubclass(type(thing), type):
+        cls = cast("type", thing)
+        made = _evaluated_class(cls)
+        text = made.text if made is not None else None
+        node = _class_node(text, _qualname(cls)) if text else None
+        return ast.get_source_segment(text or "", node) if node is not None else None
+    code = thing.__code__ if type(thing) is types.FunctionType else None
+    made = evaluated(code) if code is not None else None
+    if code is None or made is None or made.text is None:
+        return None
+    nodes = functions_at(code)
+    own = ast.get_source_segment(_parsable(made.text), nodes[0]) if len(nodes) == 1 else None
+    return own or made.text
 
 
 def _place(file: str, line: int | None, qualname: str | None, root: str) -> SourcePlace:
@@ -232,13 +258,18 @@ def _assigned(node: ast.ClassDef, attribute: str) -> int | None:
 def functions_at(code: types.CodeType) -> list[ast.Lambda | ast.FunctionDef]:
     """Give all functions and lambdas that begin in the line in which this code begins."""
     made = evaluated(code)
-    source = source_of(code.co_filename) if made is None else made.text or ""
-    tree = parsed(source.strip() if made is not None else source) if source else None
+    source = source_of(code.co_filename) if made is None else _parsable(made.text or "")
+    tree = parsed(source) if source else None
     return [
         node
         for node in (ast.walk(tree) if tree is not None else ())
         if isinstance(node, (ast.Lambda, ast.FunctionDef)) and node.lineno == code.co_firstlineno
     ]
+
+
+def _parsable(text: str) -> str:
+    """Give what was evaluated as `eval` takes it; its lines are counted as they stand."""
+    return text.lstrip(" \t")
 
 
 # --- sources --------------------------------------------------------------------------------------

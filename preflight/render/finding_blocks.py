@@ -7,10 +7,8 @@ from typing import NamedTuple
 
 from preflight.findings.finding import Finding, Location, Row
 from preflight.render.groups import (
-    Advice,
     Group,
     Unseen,
-    advice,
     first_word,
     foremost,
     sentence,
@@ -19,6 +17,7 @@ from preflight.render.groups import (
     within,
 )
 from preflight.render.lines import Line, Paper, Span, cells, hanging, padded, spread
+from preflight.render.shared_advice import Advice, Sharing, advice
 from preflight.values.names import counted
 
 PLACES = 5
@@ -77,6 +76,7 @@ def unseen_lines(dark: Sequence[Unseen], view: View) -> Iterator[Line]:
     paper = view.paper
     words = max([6, *(len(first_word(checks[0])) for _, checks, _ in dark)])
     indent = words + 7
+    told: tuple[str, ...] = ()
     for broken, checks, _ in dark:
         word = paper.say(first_word(checks[0]))
         head = (Span("  !", "number.broken"), Span(f"  {padded(word, words)}  "))
@@ -86,7 +86,9 @@ def unseen_lines(dark: Sequence[Unseen], view: View) -> Iterator[Line]:
         if broken.fix:
             yield from _labelled("fix", broken.fix, view, indent)
         if view.verbose and len(checks) > 1:
-            yield from _labelled("for", ", ".join(checks), view, indent)
+            again = checks == told
+            yield from _labelled("for", "the same" if again else ", ".join(checks), view, indent)
+            told = checks
 
 
 def block(group: Group, view: View, *, digits: int) -> Iterator[Line]:
@@ -94,19 +96,30 @@ def block(group: Group, view: View, *, digits: int) -> Iterator[Line]:
     indent = digits + 2
     yield from _header(group, view, digits=digits)
     shown = group.findings if view.verbose else foremost(group.findings, PLACES)
-    shared, sorts = advice(shown)
+    told = advice(shown)
     if group.total == 1:
         yield from _text(sentence(shown[0]), view, indent)
         yield from _table(shown[0], view, indent)
         yield from _also(shown[0], view, indent)
-        yield from _advice(shared, view, indent)
-        return
-    column = _text_column(shown, view, indent)
-    for some, own in sorts:
-        yield from _rows(some, view, indent, column)
-        yield from _advice(own, view, column)
-    yield from _rest(group, len(shown), view, indent)
-    yield from _advice(shared, view, indent)
+    else:
+        yield from _sorts(told, view, indent, _text_column(shown, view, indent))
+        yield from _rest(group, len(shown), view, indent)
+    yield from _advice(told.advice, view, indent)
+
+
+def _sorts(told: Sharing, view: View, indent: int, column: int) -> Iterator[Line]:
+    """Give findings by what they share, and under those of each sort what is their own."""
+    if not told.sorts:
+        yield from _rows(told.findings, view, indent, column)
+    before: Sequence[tuple[object, ...]] = ()
+    for sort in told.sorts:
+        rows = [(one.at, one.message, one.rows, one.also) for one in sort.findings]
+        if sort.sorts or rows != before:  # such as those of two models of one class
+            yield from _sorts(sort, view, indent, column)
+        if sort.sorts and any(sort.advice):
+            yield from _text(f"of these {len(sort.findings):,}:", view, indent)
+        yield from _advice(sort.advice, view, indent + 2 if sort.sorts else column)
+        before = rows
 
 
 def _header(group: Group, view: View, *, digits: int) -> Iterator[Line]:
@@ -134,12 +147,17 @@ def _text_column(found: Sequence[Finding], view: View, indent: int) -> int:
 def _rows(found: Sequence[Finding], view: View, indent: int, column: int) -> Iterator[Line]:
     """Give each finding with its place; what stands above already is not said again."""
     paper = view.paper
-    place_before = text_before = ""
+    place_before = text_before = said_before = ""
+    also_before: tuple[Location, ...] = ()
     for one in found:
-        place, text = view.place(one.at), paper.say(sentence(one))
+        place, text = view.place(one.at), sentence(one)
         again = place.text == place_before
-        same = text == text_before
-        lines = paper.wrap("the same" if same else text, paper.width - column) or [""]
+        said = text
+        if one.message == said_before:
+            said = (
+                "the same" if text == text_before else f"{text.removesuffix(one.message)}the same"
+            )
+        lines = paper.wrap(paper.say(said), paper.width - column) or [""]
         if indent + cells(place.text) + 3 <= column:
             start = () if again else (place,)
             gap = column - indent - (0 if again else cells(place.text))
@@ -148,8 +166,10 @@ def _rows(found: Sequence[Finding], view: View, indent: int, column: int) -> Ite
             yield (Span(" " * indent), place)
         yield from ((Span(" " * column + line),) for line in lines)
         yield from _table(one, view, column)
-        yield from _also(one, view, column)
-        place_before, text_before = place.text, text
+        if not (again and said == "the same" and one.also == also_before):
+            yield from _also(one, view, column)
+        place_before, text_before, said_before = place.text, text, one.message
+        also_before = one.also
 
 
 def _rest(group: Group, told: int, view: View, indent: int) -> Iterator[Line]:

@@ -115,8 +115,9 @@ def need_lines(report: Report, view: View) -> Iterator[Line]:
 
 
 def check_lines(report: Report, view: View) -> Iterator[Line]:
-    """List the checks with what became of each."""
+    """List the checks with what became of each; no reason is said of two."""
     paper = view.paper
+    told: dict[str, str] = {}
     ids = max([0, *(cells(paper.say(one.id)) for one in report.checks)])
     words = max([0, *(cells(paper.say(one.outcome)) for one in report.checks)])
     for one in report.checks:
@@ -129,7 +130,7 @@ def check_lines(report: Report, view: View) -> Iterator[Line]:
         if paper.width - indent < _LEAST:
             yield head
             head, indent = (Span("    "),), 4
-        texts = paper.wrap(paper.say(_became(one)), paper.width - indent)
+        texts = paper.wrap(paper.say(_became(one, report, told)), paper.width - indent)
         yield from hanging(head, texts or [""])
 
 
@@ -226,12 +227,13 @@ def _seen(targets: Sequence[Named]) -> list[str]:
 def _skips(report: Report, *, empty: bool) -> list[str]:
     """Give each reason once, with the checks that it kept from looking.
 
-    That a job has nothing of a kind (`empty`) is left to -v: "not judged" says it already.
+    That a job has nothing of a kind (`empty`) is left to -v: "not judged" says it already. What
+    keeps it from a GO was said above.
     """
     by_reason: dict[str, list[str]] = {}
     for outcome in report.checks:
         for skip in outcome.skipped:
-            if skip.count or empty:
+            if (skip.count or empty) and not _is_said(skip.reason, report):
                 by_reason.setdefault(skip.reason, []).append(outcome.id)
     return [f"{', '.join(checks)}: {reason}" for reason, checks in by_reason.items()]
 
@@ -243,17 +245,32 @@ def _took(report: Report) -> str:
     return f"{report.seconds:.1f} s{of_which}."
 
 
-def _became(one: Outcome) -> str:
+def _is_said(reason: str, report: Report) -> bool:
+    """Whether it stands among the reasons of the verdict."""
+    return any(reason.removesuffix(".") in said for said in report.reasons)
+
+
+def _became(one: Outcome, report: Report, told: dict[str, str]) -> str:
+    """Say it in brief; `told` has for each reason the check of which it was said before."""
+    why = [_why_skipped(skip.reason, one.id, report, told) for skip in one.skipped]
     if not one.targets:
-        return "; ".join(skip.reason for skip in one.skipped)
+        return "; ".join(text.lstrip(":, ") for text in why)
     said = [f"{one.looked_at:,} of {one.targets:,} looked at"]
     if one.remembered:
         said.append(f"{one.remembered:,} remembered from an earlier run")
     if one.found:
         said.append(counted(one.found, "finding"))
     said += [f"{counted(len(one.broken), 'place')} could not be looked at"] if one.broken else []
-    said += [f"{skip.count:,} skipped: {skip.reason}" for skip in one.skipped]
-    return ", ".join(said)
+    skipped = zip(one.skipped, why, strict=True)
+    return ", ".join([*said, *(f"{skip.count:,} skipped{text}" for skip, text in skipped)])
+
+
+def _why_skipped(reason: str, check: str, report: Report, told: dict[str, str]) -> str:
+    """Say why, or where it was said."""
+    if _is_said(reason, report):
+        return ", as said above"
+    first = told.setdefault(reason, check)
+    return f" as {first}" if first != check else f": {reason}"
 
 
 def _commands(commands: Sequence[tuple[str, str]], view: View) -> Iterator[Line]:

@@ -6,7 +6,7 @@ import posixpath
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from preflight.findings.finding import Finding, Location, Severity
 from preflight.findings.gate import gates
@@ -16,18 +16,6 @@ from preflight.values.names import first_of
 
 # What differs among findings of one sort: names with a suffix or a path, in brackets, and numbers.
 _VARYING = re.compile(r"\[[^\]]*\]|\S*[./]\w\S*|\d[\d,.]*")
-
-# How much of a place it is about, before the reason that may be the same for others.
-_SHARE = re.compile(r"(?P<share>[\d,]+ of [\d,]+ [^:.]+): (?P<reason>.+)", re.DOTALL)
-
-# A word or a name, without the full stop behind it.
-_NAME = re.compile(r"[\w.-]*\w")
-
-Advice: TypeAlias = tuple[str | None, ...]
-"""Why it matters, what to do, and what runs today."""
-
-_Parts: TypeAlias = tuple[str | None, ...]
-"""The same, with the share that a reason concerns apart, before it."""
 
 
 class Unseen(NamedTuple):
@@ -138,11 +126,13 @@ def unseen(report: Report) -> tuple[Unseen, ...]:
         for broken in outcome.broken:
             key = str(broken.at), broken.error
             by_place.setdefault(key, (broken, {}))[1][outcome.id] = None
-    by_reason: dict[tuple[str, str | None, tuple[str, ...]], list[Broken]] = {}
+    by_reason: dict[tuple[str, str | None], tuple[list[Broken], dict[str, None]]] = {}
     for broken, checks in by_place.values():
-        by_reason.setdefault((broken.error, broken.fix, tuple(checks)), []).append(broken)
+        those, of_all = by_reason.setdefault((broken.error, broken.fix), ([], {}))
+        those.append(broken)
+        of_all.update(checks)
     return tuple(
-        Unseen(_of_all(those), checks, len(those)) for (_, _, checks), those in by_reason.items()
+        Unseen(_of_all(those), tuple(checks), len(those)) for those, checks in by_reason.values()
     )
 
 
@@ -176,66 +166,6 @@ def sentence(finding: Finding) -> str:
     """Say what was found in a file; the place inside of it belongs to the sentence."""
     inside = within(finding.at)
     return f"{inside}: {finding.message}" if inside else finding.message
-
-
-def advice(found: Iterable[Finding]) -> tuple[Advice, list[tuple[list[Finding], Advice]]]:
-    """Give the advice that is the same for all, and to those that share all theirs what is left.
-
-    It is the same, too, where only names differ that each finding tells itself. Of a reason that
-    concerns another share of each place, the share is left to the place.
-    """
-    forms: dict[str | None, str | None] = {}
-    alike: dict[_Parts, list[Finding]] = {}
-    for one in found:
-        fix, workaround = (
-            forms.setdefault(text, text and _without_names(text, one))
-            for text in (one.fix, one.workaround)
-        )
-        alike.setdefault((*_share_and_reason(one.why), fix, workaround), []).append(one)
-    same = tuple(len(set(texts)) == 1 for texts in zip(*alike, strict=True))
-    shared = _advice_of([one for those in alike.values() for one in those])
-    return _told(shared, same), [
-        (those, _told(_advice_of(those), tuple(not one for one in same)))
-        for those in alike.values()
-    ]
-
-
-def _share_and_reason(why: str | None) -> tuple[str | None, str | None]:
-    match = _SHARE.fullmatch(why or "")
-    return (match["share"], match["reason"]) if match else (None, why)
-
-
-def _told(said: _Parts, which: tuple[bool, ...]) -> Advice:
-    """Put together what is told of an advice at one place."""
-    share, reason, *rest = (text if told else None for text, told in zip(said, which, strict=True))
-    if share and reason:
-        return (f"{share}: {reason}", *rest)
-    if share:
-        return (f"{share}.", *rest)
-    if reason and said[0] and reason.partition(" ")[0].isalpha():  # and no name of code
-        reason = reason[0].upper() + reason[1:]
-    return (reason, *rest)
-
-
-def _without_names(text: str, one: Finding) -> str:
-    """Take out of an advice what its finding names; of what is to be copied, nothing."""
-    own = set(_NAME.findall(f"{one.at} {one.message}"))
-    return (
-        text if is_command(text) else _NAME.sub(lambda name: name[0] * (name[0] not in own), text)
-    )
-
-
-def _advice_of(those: Sequence[Finding]) -> _Parts:
-    """Say the advice of findings of which it is the same but for their names."""
-    each = ((*_share_and_reason(one.why), one.fix, one.workaround) for one in those)
-    return tuple(map(_of_first, zip(*each, strict=True)))
-
-
-def _of_first(texts: Sequence[str | None]) -> str | None:
-    first = texts[0]
-    if first is None or len(set(texts)) == 1:
-        return first
-    return f"{first.removesuffix('.')}, and the others alike."
 
 
 def _common_folder(files: Iterable[str]) -> str:

@@ -8,10 +8,8 @@ from collections.abc import Iterable, Iterator
 from preflight.findings.finding import Finding, Row
 from preflight.findings.report import Report
 from preflight.render.groups import (
-    Advice,
     Group,
     Unseen,
-    advice,
     foremost,
     groups,
     is_command,
@@ -20,6 +18,7 @@ from preflight.render.groups import (
     within,
 )
 from preflight.render.left_unread import if_named, unread_text
+from preflight.render.shared_advice import Advice, Sharing, advice
 from preflight.render.verdict import headline, label
 from preflight.values.names import counted, shown
 
@@ -115,20 +114,28 @@ def _table(found: tuple[Group, ...]) -> list[str]:
 
 def _group(group: Group, report: Report) -> Iterator[str]:
     told = foremost(group.findings, _PLACES)
-    shared, sorts = advice(told)
+    said = advice(told)
     yield f"### {group.number}. {code(group.check)}: {text(group.title)}"
     yield ""
-    for some, own in sorts:
-        for one in some:
-            yield f"- {_place(one)}: {text(one.message)}{_also(one)}"
-            yield from (f"  - {_row(row)}" for row in one.rows)
-        yield from (f"  - {line}" for line in _advice(own))
+    yield from _sorts(said)
     left = group.total - len(told)
     if left:
         kept = f", in {code(report.last)}" if report.last and not group.more else ""
         yield f"- and {left:,} more{kept}"
-    for line in _advice(shared):
+    for line in _advice(said.advice):
         yield from ("", line)
+
+
+def _sorts(told: Sharing) -> Iterator[str]:
+    """Give findings by what they share, and under those of each sort what is their own."""
+    for one in () if told.sorts else told.findings:
+        yield f"- {_place(one)}: {text(one.message)}{_also(one)}"
+        yield from (f"  - {_row(row)}" for row in one.rows)
+    for sort in told.sorts:
+        yield from _sorts(sort)
+        if sort.sorts and any(sort.advice):
+            yield f"- of these {len(sort.findings):,}:"
+        yield from (f"  - {line}" for line in _advice(sort.advice))
 
 
 def _place(one: Finding) -> str:

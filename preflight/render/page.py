@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from preflight.findings.finding import Severity
@@ -16,6 +17,9 @@ IN_FULL = 8
 """Groups that are told in full; the rest are lines of the list."""
 
 EMPTY: Line = ()
+
+# A reason that -v gives for each place, with all checks that it concerns.
+_IN_THE_DARK = re.compile(r" could not look at [\d,]+ targets?\.$")
 
 
 def first_line(report: Report, paper: Paper) -> Line:
@@ -110,7 +114,7 @@ def _reasons(report: Report, view: View) -> Iterator[Line]:
     paper = view.paper
     said_above = nothing_looked_at(report) if report.verdict == "cannot-judge" else None
     for number, reason in enumerate(report.reasons):
-        if reason == said_above:
+        if reason == said_above or (view.verbose and _IN_THE_DARK.search(reason)):
             continue
         unjudged = number == 0 and report.verdict == "cannot-judge"
         said = paper.say(f"It is no GO: {reason}" if unjudged else reason)

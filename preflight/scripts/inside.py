@@ -11,6 +11,7 @@ import time
 from collections.abc import Collection, Mapping
 from typing import Any
 
+from preflight.objects import eval_code
 from preflight.scripts.cpu_instead import stand_in, wants_cpu
 from preflight.scripts.elsewhere import folder_of, lay_over_disk
 from preflight.scripts.facts import Ended, Raised
@@ -99,6 +100,7 @@ def _rehearsed(
 
 def listen(watch: Watch, home: str) -> None:
     """Hear of what this process does; where it stands is written to a folder when asked."""
+    eval_code.listen()
     Points(_points(), watch).install()
     write_when_asked(home)
     _hear_prints(watch)

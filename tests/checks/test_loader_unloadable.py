@@ -70,14 +70,16 @@ def test_where_workers_are_spawned_it_is_an_error(method: str) -> None:
         Location(file="data.py", line=8),
         Location(file="train.py", line=29, name="collate_fn.args[0]"),
     )
-    assert "longest is missing in data.py:8" in config.message
-    assert "preflight.toml:2" in (config.why or "")
+    said, then, rest = (config.why or "").partition(". The workers of this job are ")
+    assert said == "AssertionError: longest is missing in data.py:8" and then
+    assert "preflight.toml:2" in rest
 
 
 def test_what_the_worker_looks_for_in_vain_is_named() -> None:
     _, gone = ask("loader-unloadable", LOADED, JOB)
 
-    assert gone.message.endswith("function plugin.crop; a worker finds no plugin")
+    assert gone.message.endswith("function plugin.crop")
+    assert (gone.why or "").startswith("A worker finds no plugin. ")
     assert "module that a worker can import" in (gone.fix or "")
 
 

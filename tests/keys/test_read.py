@@ -556,6 +556,53 @@ def test_where_no_rule_fits_it_is_told_how_far_each_came() -> None:
     assert facts.tried_of == 4
 
 
+def furthest(facts: CacheKeys) -> dict[str, int]:
+    """Give the rules that led anywhere, where none fits."""
+    assert facts.rule is None
+    return {rule: led for rule, led in zip(facts.tried, facts.tried_led, strict=True) if led}
+
+
+@pytest.mark.parametrize(
+    ("behind", "rule"),
+    [("_flux", "stem + _flux"), ("-1024px.sd3", "stem + -1024px.sd3"), ("_17", "stem + a number")],
+)
+def test_what_stands_behind_the_keys_of_some_is_told_where_no_rule_fits(
+    behind: str, rule: str
+) -> None:
+    for one in range(12):
+        put(PHOTOS, f"dog {one}.jpg")
+    put(CACHE, *(f"dog {one}{behind}.pt" for one in range(5)), *(f"x{one}.pt" for one in range(7)))
+
+    facts = look(None)
+
+    assert furthest(facts) == {rule: 5}
+    assert facts.tried_of == 12
+
+
+def test_endings_that_differ_in_numbers_are_one() -> None:
+    for one in range(12):
+        put(PHOTOS, f"dog {one}.jpg")
+    put(CACHE, *(f"dog {one}_{one}00px.pt" for one in range(5)), *(f"x{n}.pt" for n in range(7)))
+
+    assert furthest(look(None)) == {"stem + _#px": 5}
+
+
+def test_one_entry_by_chance_is_no_ending() -> None:
+    photos({"dog": "a dog", "cat": "a cat"})
+    put(CACHE, "dog_notes.pt", "model-00001.pt", "model-00002.pt")
+
+    assert furthest(look(None)) == {}
+
+
+def test_other_spellings_that_lead_some_to_an_entry_are_told_where_no_rule_fits() -> None:
+    for one in range(8):
+        put(PHOTOS, f"dog {one}.jpg")
+    paths = [str(Path(PHOTOS, f"dog {one}.jpg").absolute()) for one in range(3)]
+    put(CACHE, *(f"{md5(one)}.pt" for one in paths), *(f"x{one}.pt" for one in range(5)))
+
+    assert furthest(look(None)) == {f"md5(path) of {paths[0]}": 3}
+
+
 def test_few_entries_of_many_samples_are_found() -> None:
     """Also those that a look at a few samples would have passed over."""
     shard({f"{number:05}.jpg": "" for number in range(4_100)})

@@ -349,7 +349,7 @@ def test_what_was_evaluated_before_anybody_listened_is_searched_for(folder: Path
     """In a live process the module is known, and the one call in it."""
     text = 'CODE = "lambda x: x"\n\n\ndef make():\n    return eval(CODE)\n'
     thing = module(folder, "earlier", text).make()
-    eval_code._noted.pop(thing.__code__, None)
+    eval_code._noted.pop(id(thing.__code__), None)
     (one,) = found(thing, folder)
 
     assert (one.at.file, one.at.line) == ("earlier.py", 5)
@@ -384,7 +384,7 @@ def test_where_two_calls_could_have_been_it_none_is_named(folder: Path) -> None:
         'CODE = "lambda x: x * 5"\n\n\ndef make():\n    return eval(CODE)\n\n\nother = eval("1")\n'
     )
     thing = module(folder, "twice", text).make()
-    eval_code._noted.pop(thing.__code__, None)
+    eval_code._noted.pop(id(thing.__code__), None)
     (one,) = found(thing, folder)
 
     assert one.at.file == "<string>"
@@ -418,3 +418,89 @@ def test_a_function_that_is_made_again_and_again_is_one(folder: Path) -> None:
     (one,) = found([multiplies(number) for number in range(9)], folder)
 
     assert len(one.also) == 8
+
+
+EVALUATED_OTHERWISE = """\
+import collections
+
+def of_a_name_that_is_no_file():
+    scope = {}
+    exec(compile("\\n\\nf = lambda x: x - 2", "rules.cfg", "exec"), scope)
+    return scope["f"]
+
+def of_many_lines():
+    scope = {}
+    exec("# rules\\nf = lambda x: x - 3\\n\\n\\ng = lambda x: x - 4\\n", scope)
+    return scope["g"]
+
+def of_code_in_code():
+    scope = {}
+    exec("exec('f = lambda x: x - 5')", scope)
+    return scope["f"]
+
+def of_a_class():
+    scope = {}
+    exec("class Rule:\\n    def __call__(self, x):\\n        return x - 6\\n", scope)
+    return scope["Rule"]
+
+def of_a_tuple():
+    return collections.namedtuple("Point", "x y")
+
+def of_what_was_put_together():
+    scope = {}
+    exec("def apply(self, x):\\n    return x - 8\\n", scope)
+    return type("Scale", (), {"apply": scope["apply"]})
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "line", "said"),
+    [
+        ("of_a_name_that_is_no_file", 5, "`lambda x: x - 2`"),
+        ("of_many_lines", 10, "`lambda x: x - 4`"),
+        ("of_code_in_code", 15, "`lambda x: x - 5`"),
+        ("of_a_class", 20, "`class Rule: def __call__(self, x): return x - 6`"),
+        ("of_a_tuple", 24, "class Point, which other_ways does not hold"),
+        ("of_what_was_put_together", 28, "class Scale, which other_ways does not hold"),
+    ],
+)
+def test_whatever_was_evaluated_is_placed_where_it_was(
+    folder: Path, name: str, line: int, said: str
+) -> None:
+    """Of many lines the function's own are told, and of a class its own."""
+    eval_code.listen()
+    (one,) = found(getattr(module(folder, "other_ways", EVALUATED_OTHERWISE), name)(), folder)
+
+    assert (one.at.file, one.at.line) == ("other_ways.py", line)
+    assert said in one.message
+
+
+def test_what_stands_in_the_file_that_it_names_is_placed_there(folder: Path) -> None:
+    """A healthy neighbour: the text is that of the file, so that its lines are right."""
+    eval_code.listen()
+    (folder / "rules.txt").write_text("# rules\n\nf = lambda x: x - 9\n", encoding="utf-8")
+    text = (
+        "import pathlib\n\nPATH = pathlib.Path(__file__).with_name('rules.txt')\n\n\n"
+        "def make(change=''):\n    scope = {}\n"
+        "    exec(compile(change + PATH.read_text(), str(PATH), 'exec'), scope)\n"
+        "    return scope['f']\n"
+    )
+    made = module(folder, "reads", text)
+    (one,) = found(made.make(), folder)
+    (other,) = found(made.make("import os\n\n"), folder)
+
+    assert (one.at.file, one.at.line) == ("rules.txt", 3)
+    assert (other.at.file, other.at.line) == ("reads.py", 8)
+    assert "`lambda x: x - 9`" in other.message
+
+
+def test_code_of_a_file_is_not_taken_for_the_same_that_was_evaluated(folder: Path) -> None:
+    """Python calls code equal that does the same in a line of the same number."""
+    eval_code.listen()
+    text = "f = lambda x: x - 10\n\n\ndef make():\n    return eval('lambda x: x - 10')\n"
+    both = module(folder, "alike", text)
+    (evaluated,) = found(both.make(), folder)
+    (written,) = found(both.f, folder)
+
+    assert (evaluated.at.line, written.at.line) == (5, 1)
+    assert "evaluated" not in written.message

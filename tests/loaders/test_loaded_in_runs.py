@@ -156,7 +156,11 @@ def test_a_module_that_a_worker_cannot_import_is_told_beside_what_cannot_be_sent
         """,
     )
 
-    found = {one.check: one.message for one in report.findings if one.severity is Severity.ERROR}
+    found = {
+        one.check: f"{one.message}; {one.why}"
+        for one in report.findings
+        if one.severity is Severity.ERROR
+    }
     assert found.keys() == {"loader-unpicklable", "loader-unloadable"}
     assert "RuntimeError: not here" in found["loader-unloadable"]
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from preflight.findings.finding import Finding
+from preflight.findings.finding import Finding, Location
 from preflight.render import markdown, terminal
 from tests.render.jobs import demo
 from tests.render.sample import finding, outcome
@@ -143,3 +143,97 @@ def test_reasons_that_differ_keep_their_shares() -> None:
 
     assert f"why  {one}: to_tuple raises" in page
     assert f"why  {two}: they are passed over." in page
+
+
+SPAWNED = "The workers are spawned: the loop stops here."
+
+
+def of_loader(*each: tuple[str, str, str]) -> list[Finding]:
+    """Make a finding of each message, its own reason, and its fix; the rest of it is the same."""
+    return [
+        finding(CHECK, said, file="a.py", line=line, name=f"at.{line}", why=why, fix=fix)
+        for line, (said, why, fix) in enumerate(each, 1)
+    ]
+
+
+LAMBDA = "cannot be sent: lambda", f"A lambda has no name. {SPAWNED}", "Name it."
+LOCK = "cannot be sent: lock", f"A lock is of one process. {SPAWNED}", "Make it later."
+
+
+@pytest.mark.parametrize("verbose", [0, 1])
+def test_a_sentence_of_a_reason_stands_once(verbose: int) -> None:
+    """That the other sentence differs does not make it stand at each place."""
+    page = page_of(of_loader(LAMBDA, LOCK, LAMBDA, LOCK), verbose=verbose)
+
+    assert page.count("A lambda has no name.\n") == page.count("A lock is of one process.\n") == 1
+    assert page.count("The workers are spawned") == 1
+    assert page.index("A lock is of") < page.index("why  The workers are spawned")
+
+
+def test_all_sentences_stand_together_where_all_are_the_same() -> None:
+    page = page_of(of_loader(LAMBDA, LAMBDA, LAMBDA))
+
+    assert page.count(f"why  A lambda has no name. {SPAWNED}\n") == 1
+
+
+def test_markdown_says_a_sentence_once_too() -> None:
+    report = replace(demo(), findings=tuple(of_loader(LAMBDA, LOCK)))
+
+    assert markdown.render(report).count("The workers are spawned") == 1
+
+
+def test_what_most_of_a_group_share_stands_once_under_these() -> None:
+    """And it is said that it is of these, since others follow or stand before."""
+    other = "cannot be sent: file", "A file is open. Its workers are forked.", "Open it later."
+
+    page = page_of(of_loader(LAMBDA, LOCK, LAMBDA, other))
+
+    assert page.count("The workers are spawned") == 1
+    assert page.index("of these 3:\n") < page.index("why  The workers are spawned")
+    assert page.count("Its workers are forked") == 1
+    assert (
+        markdown.render(
+            replace(demo(), findings=tuple(of_loader(LAMBDA, LOCK, LAMBDA, other)))
+        ).count("of these 3:")
+        == 1
+    )
+
+
+def test_a_message_that_comes_again_is_not_said_again_beside_another_name() -> None:
+    page = page_of(of_loader(LAMBDA, LAMBDA, LOCK))
+
+    assert "at.1: cannot be sent: lambda\n" in page
+    assert "at.2: the same\n" in page
+    assert "at.3: cannot be sent: lock\n" in page
+
+
+def test_ten_thousand_reasons_of_their_own_are_told_one_by_one() -> None:
+    """A group may be as long as a check may have findings; no place is held against all others."""
+    each = [(f"is bad {n}", f"Reason {n} is its own. {SPAWNED}", f"Do {n} x.") for n in range(5000)]
+
+    page = page_of(of_loader(*each), verbose=1)
+
+    assert page.count("is its own.") == 5000
+    assert page.count("The workers are spawned") == 1
+
+
+def test_two_models_of_one_class_are_told_once_with_the_reason_of_each() -> None:
+    """Each is a finding, at the same places."""
+    said = "is a lock", "is a file"
+    found = [
+        finding(CHECK, text, file="a.py", line=line, why=f"It is kept. The copy of {model} stops.")
+        for model in ("net", "teacher")
+        for line, text in enumerate(said, 1)
+    ]
+    page = page_of(found)
+
+    assert [page.count(text) for text in (*said, "It is kept.")] == [1, 1, 1]
+    assert page.index("a file") < page.index("copy of net stops") < page.index("copy of teacher")
+
+
+def test_the_same_place_is_not_told_again_with_all_that_is_beside_it() -> None:
+    also = (Location(file="a.py", line=1, name="blocks[1]"),)
+    page = page_of([finding(CHECK, "is a lock", file="a.py", line=1, also=also)] * 2)
+
+    assert page.count("also blocks[1]") == 1
+    assert "the same\n" in page

@@ -183,7 +183,8 @@ def test_what_gates_comes_first_then_warnings_then_notes(sample: Report) -> None
 def test_at_most_five_places_of_a_group_are_told_and_the_rest_is_counted(sample: Report) -> None:
     page = terminal.render(sample)
 
-    assert page.count("stops before its end marker") == 5
+    assert page.count("jpg: stops before its end marker") == 1
+    assert page.count("jpg: the same") == 4
     assert "and 817 more, 5 of them in .preflight/last.json" in page
 
 
@@ -233,7 +234,8 @@ def test_where_few_checks_were_asked_for_and_none_looked_it_is_said_why() -> Non
 def test_verbose_tells_all_places(sample: Report) -> None:
     page = re.sub(r"\s+", " ", terminal.render(sample, verbose=1))
 
-    assert page.count("stops before its end marker") == len(HOSTILE)
+    assert page.count(": stops before its end marker") == 1
+    assert page.count(": the same") == len(HOSTILE) - 1
     assert "and 812 more, which were only counted" in page
 
 
@@ -459,16 +461,56 @@ def test_a_check_that_had_nothing_to_look_at_says_so_without_numbers() -> None:
 
 
 def test_verbose_says_why_a_check_was_skipped_once(report: Report) -> None:
-    """The list of checks says it of each; the foot does not say it again."""
+    """The list of checks says it of the first; the foot does not say it again."""
     page = terminal.render(report, verbose=1)
 
     skips = {one.reason for check in report.checks for one in check.skipped}
     flat = " ".join(page.split())
-    for reason in skips:
-        checks = [c for c in report.checks if any(one.reason == reason for one in c.skipped)]
-        assert flat.count(reason) == len(checks)
+    assert all(flat.count(reason) == 1 for reason in skips)
     assert "-v here" not in page
     assert "\nSkipped " not in page
+
+
+def test_what_kept_several_checks_from_looking_is_said_of_the_first() -> None:
+    none, dead = Skip(reason="no model was looked at", count=0), Skip(reason="it died", count=1)
+    checks = (
+        outcome("model-a", "a", targets=0, skipped=(none,)),
+        outcome("model-b", "b", targets=0, skipped=(none,)),
+        outcome("x-a", "a", skipped=(dead,)),
+        replace(outcome("x-b", "b", targets=2), looked_at=1, skipped=(dead,)),
+    )
+    page = terminal.render(healthy(checks=checks), verbose=1)
+
+    assert "  model-a  skipped  no model was looked at\n" in page
+    assert "  model-b  skipped  as model-a\n" in page
+    assert "  x-a      skipped  0 of 1 looked at, 1 skipped: it died\n" in page
+    assert "  x-b      passed   1 of 2 looked at, 1 skipped as x-a\n" in page
+
+
+def test_verbose_says_once_which_checks_could_not_look() -> None:
+    """Beside each place; neither as a reason of the verdict, nor again for the next place."""
+    both = tuple(Broken(at=Location(name=one), error=f"{one} died") for one in ("a", "b"))
+    checks = (outcome("model-a", "a", broken=both), outcome("model-b", "b", broken=both))
+    reasons = ("model-a and model-b could not look at 2 targets.", "It was cut short.")
+    report = replace(unjudged(), checks=checks, reasons=reasons)
+    few, many = (terminal.render(report, verbose=verbose) for verbose in (0, 1))
+
+    assert "model-a and model-b could not look at 2 targets." in few
+    assert "could not look at 2 targets" not in many
+    assert many.count("for  model-a, model-b\n") == many.count("for  the same\n") == 1
+    assert "It was cut short." in many
+
+
+@pytest.mark.parametrize("verbose", [0, 1])
+def test_a_skip_that_keeps_it_from_a_go_is_not_said_again(verbose: int) -> None:
+    reason = 'no rule fits; say  key = "stem"'
+    skip = Skip(reason=reason, count=1)
+    one = outcome("cache-incomplete", "x", skipped=(skip,))
+    reasons = (f"cache-incomplete: what the settings ask for was not compared: {reason}.",)
+    page = terminal.render(replace(unjudged(), checks=(one,), reasons=reasons), verbose=verbose)
+
+    assert " ".join(page.split()).count("no rule fits") == 1
+    assert ("skipped, as said above" in " ".join(page.split())) is (verbose == 1)
 
 
 def test_on_a_narrow_page_the_list_of_checks_has_no_narrow_column(report: Report) -> None:

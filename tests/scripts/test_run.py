@@ -171,6 +171,36 @@ def test_what_a_loader_cannot_send_is_told_once_by_the_check_of_loaders(tmp_path
     assert finding.at.file == "train.py"
 
 
+EVALUATED = """
+import torch
+from torch.utils.data import DataLoader, Dataset
+
+CODE = ["lambda x: x * 2", "lambda x: x + 1"]
+
+class Numbers(Dataset):
+    def __init__(self):
+        self.scale = eval(CODE[0])
+        self.shift = eval(CODE[1])
+    def __len__(self):
+        return 8
+    def __getitem__(self, index):
+        return self.shift(self.scale(torch.tensor(index)))
+
+if __name__ == "__main__":
+    for batch in DataLoader(Numbers(), num_workers=1, multiprocessing_context="spawn"):
+        print(batch)
+"""
+
+
+def test_what_a_script_evaluates_is_placed_where_it_does(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(EVALUATED)
+    report = preflight.run("train.py", folder=str(tmp_path))
+
+    found = [one for one in report.findings if one.check == "loader-unpicklable"]
+    assert [(one.at.file, one.at.line) for one in found] == [("train.py", 9), ("train.py", 10)]
+    assert "`lambda x: x * 2`" in found[0].message
+
+
 @pytest.mark.parametrize(
     ("leaving", "error"),
     [
