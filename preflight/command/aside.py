@@ -9,7 +9,8 @@ from dataclasses import replace
 
 import click
 
-from preflight.command.output import OutputError, read_last, secrets_at_hand, to_stdout, watching
+from preflight.command.output import OutputError, read_last, secrets_at_hand, to_stdout
+from preflight.command.progress_bar import watching
 from preflight.findings.exit_codes import EXIT_CANNOT_JUDGE, EXIT_GO
 from preflight.findings.report import Report
 from preflight.quarantine import manifest

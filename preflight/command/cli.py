@@ -78,12 +78,13 @@ def run(targets: tuple[str, ...], **given: Any) -> int:
     to look at.
     """
     from preflight.command import output
+    from preflight.command.progress_bar import watching
     from preflight.findings import gate
     from preflight.session import run as session
 
     shown = output.Shown.of(given)
     typed = shlex.join(["preflight", *sys.argv[1:]])
-    with output.watching() as watch:
+    with watching() as watch:
         report = session.run(*targets, watch=watch, command=typed, **given)
     if report.told_to is not None:
         _tell(f"preflight: {report.told_to} tells of this rank, too; its own page: {report.last}")
@@ -98,13 +99,14 @@ def demo(*, healthy: bool, **given: Any) -> int:
     """Run on a small broken job that comes with the package."""
     from preflight import demo as broken
     from preflight.command import output
+    from preflight.command.progress_bar import watching
     from preflight.findings import gate
     from preflight.session import run as session
 
     shown = output.Shown.of(given)
     with (
         broken.begin(healthy=healthy, typed_in=os.getcwd()) as folder,
-        output.watching() as watch,
+        watching() as watch,
     ):
         settings = os.path.join(folder, "preflight.toml")
         report = session.run(folder=folder, config=settings, watch=watch, command="preflight demo")

@@ -7,18 +7,15 @@ import os
 import shlex
 import shutil
 import sys
-import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
 from preflight import render
-from preflight.findings.finding import Finding, Severity
 from preflight.findings.registry import NoSuchCheckError
 from preflight.findings.report import Report
 from preflight.secrets.hiding import Secrets
-from preflight.session.progress import Progress, Watch
-from preflight.session.run import LAST, UsageError, nobody_watches
+from preflight.session.run import LAST, UsageError
 from preflight.settings.job import Job
 from preflight.settings.merge import make_job
 from preflight.settings.toml_file import SettingsError
@@ -214,70 +211,6 @@ def write_schema() -> bool:
     from preflight.render.schema import schema
 
     return to_stdout(json.dumps(schema(), indent=2), "utf-8")
-
-
-@contextlib.contextmanager
-def watching() -> Iterator[Watch]:
-    """Give what is told of each step: a bar on stderr, where that is a terminal; else nothing."""
-    if not (sys.stderr is not None and sys.stderr.isatty()):
-        yield nobody_watches
-        return
-    from rich.console import Console
-    from rich.markup import escape
-    from rich.progress import BarColumn, ProgressColumn, Task
-    from rich.progress import Progress as Bar
-    from rich.table import Column
-    from rich.text import Text
-
-    begun = time.monotonic()
-    last: list[tuple[Progress, float]] = []
-
-    class Said(ProgressColumn):
-        """What goes on, as of now: what was told last may be long ago."""
-
-        def render(self, task: Task) -> Text:
-            past = time.monotonic() - begun
-            said = progress_said(last[0][0], last[0][1], past - last[0][1]) if last else ""
-            return Text(said.encode("ascii", "backslashreplace").decode() or task.description)
-
-    console = Console(stderr=True, no_color=bool(os.environ.get("NO_COLOR")), highlight=False)
-    told: list[Finding] = []
-    columns = (Said(Column(no_wrap=True)), BarColumn(bar_width=None))
-    with Bar(*columns, console=console, transient=True) as bar:
-        task = bar.add_task("looks around", total=None)
-
-        def watch(news: Progress | Finding) -> None:
-            if isinstance(news, Progress):
-                last[:] = [(news, time.monotonic() - begun)]
-                bar.update(task, total=1.0, completed=news.share)
-            elif news.severity is Severity.ERROR and not told:
-                told.append(news)
-                place = escape(str(news.at).encode("ascii", "backslashreplace").decode())
-                console.print(f"first error: {news.check} at {place}", markup=False)
-
-        yield watch
-
-
-# Seconds and a share of the work below which nobody can say how long the rest will take.
-_SOON, _LITTLE = 1.0, 0.01
-
-
-def progress_said(news: Progress, seconds: float, since: float = 0.0) -> str:
-    """Say how far a run had come in some seconds, and of the time that was left what is now."""
-    from preflight.values.byte_sizes import format_size
-    from preflight.values.names import shown
-
-    said = [shown(news.doing) or f"{news.done:,} of {news.total:,}"]
-    if news.runs_code:  # of which nobody knows how long it takes
-        return said[0]
-    if news.bytes:
-        said.append(format_size(news.bytes))
-        said.append(f"{format_size(int(news.bytes / max(seconds, 0.001)))}/s")
-    if seconds > _SOON and news.share > _LITTLE:
-        left = int(seconds * (1 - news.share) / news.share - since)
-        if left > 0:
-            said.append(f"{left // 3600}:{left // 60 % 60:02}:{left % 60:02} left")
-    return ", ".join(said)
 
 
 TYPED_WRONG = (UsageError, OutputError, NoSuchCheckError, SettingsError)

@@ -43,7 +43,10 @@ _LEARNT = 0.5
 def look(asked: Asked) -> Iterator[CacheKeys]:
     """Hold the cache that is asked about against its data sets."""
     owed = from_wire(CacheOf, asked.wire)
-    yield read_keys(owed, asked.root, asked.alive, key_of(owed, asked))
+    key = key_of(owed, asked)
+    with contextlib.nullcontext() if key is None else asked.step(f"call {owed.key}"):
+        facts = read_keys(owed, asked.root, asked.alive, key)
+    yield facts
 
 
 def key_of(owed: CacheOf, asked: Asked) -> UsersKey | None:

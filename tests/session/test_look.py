@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import preflight
-from preflight.command.output import progress_said
+from preflight.command.progress_bar import progress_said
 from preflight.findings.report import Report
 from preflight.session.progress import Progress
 from preflight.session.run import UsageError

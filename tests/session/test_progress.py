@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import preflight
-from preflight.command.output import progress_said
+from preflight.command.progress_bar import _Last, progress_said
 from preflight.images.kind import IMAGE
 from preflight.processes.results import UnderWay
 from preflight.session.progress import Account, Progress
@@ -71,6 +71,26 @@ def test_no_time_is_left_only_for_so_long(share: float) -> None:
 @pytest.mark.parametrize("share", [0.5, 1.0])
 def test_nobody_knows_how_long_the_users_code_takes(share: float) -> None:
     assert said(share, doing="imports torch", runs_code=True) == "imports torch"
+
+
+def test_for_how_long_the_users_code_is_at_work_is_said_once_that_is_long() -> None:
+    """What does not move looks as if it hangs."""
+    assert said(1, doing="calls make", runs_code=True, since=2.9) == "calls make"
+    assert said(1, doing="calls make", runs_code=True, since=41.7) == "calls make, 41 s"
+
+
+def test_a_step_that_goes_on_while_others_read_began_when_it_did() -> None:
+    news = Progress(done=7, total=9, name="x", bytes=0, share=1, doing="calls make", runs_code=True)
+    reads = news._replace(doing="calls make; reads sources 1 of 2")
+    other = news._replace(doing="looks at make")
+
+    first = _Last.of(news, 1)
+    second = _Last.of(reads, 5, first)
+
+    assert (second.said(9), _Last.of(other, 8, second).said(9)) == (
+        "calls make, 8 s; reads sources 1 of 2",
+        "looks at make",
+    )
 
 
 def test_what_is_read_is_said_with_the_time_that_is_left() -> None:
