@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import runpy
+import sys
 from pathlib import Path
 
 import pytest
@@ -320,6 +321,53 @@ def test_words_of_the_command_line_name_the_file(
 ) -> None:
     source = script(reading(f"{ASKED}cfg = yaml.safe_load(open({path}))", SHARDS))
     assert list(shards_of(job, source, *words)) == shards
+
+
+MERGED = """from omegaconf import OmegaConf
+import webdataset as wds
+
+class Images:
+    def __init__(self, urls, size=3):
+        self.data = wds.WebDataset(urls, shardshuffle=False).to_tuple("jpg", "json")
+
+def get_config():
+    words = OmegaConf.from_cli()
+    config = OmegaConf.load(words.config)
+    return OmegaConf.merge(config, words)
+
+def main():
+    config = get_config()
+    data = config.data
+    if config.get("size", 0) > 3:
+        images = Images(data.shards, size=config.size)
+    else:
+        images = Images(data.shards)
+    for x in images.data: pass
+
+if __name__ == "__main__":
+    main()
+"""
+OVERRULED = {
+    "as the file has it": (["config=a.yaml"], "d/"),
+    "of another file": (["config=v.yaml"], "v/"),
+    "as a word has it": (["config=a.yaml", "data.shards=v/0.tar"], "v/"),
+    "with another word": (["config=a.yaml", "data.root=v", "size=2"], "d/"),
+    "with a list": (["config=a.yaml", "data.shards=[v/0.tar]"], ""),
+    "by what is put together": (["config=a.yaml", "data.shards=${data.root}/0.tar"], ""),
+    "no words": ([], ""),
+}
+
+
+@pytest.mark.parametrize(("words", "known"), OVERRULED.values(), ids=OVERRULED)
+def test_words_overrule_the_file_that_they_name(
+    job: Path, words: list[str], known: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shards = shards_of(job, MERGED, *words)
+    assert {one[:2] for one in shards} == ({known} if known else set())
+    if known:
+        pytest.importorskip("omegaconf")
+        monkeypatch.setattr(sys, "argv", ["train.py", *words])
+        assert ("json" in ended()) == (known == "d/")
 
 
 # --- Hydra

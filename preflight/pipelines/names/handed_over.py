@@ -165,12 +165,16 @@ class HandedOver:
             value = getattr(first, "value", None)
             return first if all(getattr(one, "value", one) == value for one in each[1:]) else None
         around = {self.within.get(id(one)) for one in self.calls[own.name]}
-        if not isinstance(first, ast.Name) or len(around) != 1:
+        root = first
+        while isinstance(root, ast.Attribute):
+            root = root.value
+        if not isinstance(root, ast.Name) or len(around) != 1:
             return None
-        one_name = all(isinstance(one, ast.Name) and one.id == first.id for one in each)
+        text = ast.unparse(first)
+        one_name = all(one is not None and ast.unparse(one) == text for one in each)
         by = around.pop()
         bound = [n for node in ast.walk(by.node) for n in bound_by(node)] if by else []
-        return first if one_name and bound.count(first.id) == 1 else None
+        return first if one_name and bound.count(root.id) == 1 else None
 
     def _default(self, own: OwnFunction, name: str, default: ast.expr | None) -> ast.expr | None:
         """Give the default of a parameter, or of the option that a decorator makes of it."""
