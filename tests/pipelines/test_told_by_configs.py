@@ -103,6 +103,11 @@ parser.add_argument("-c", "--config", default="a.yaml")
 args = parser.parse_args([])
 """
 SHARDS = 'cfg["data"]["shards"]'
+DATA = """class Data:
+    def __init__(self, urls):
+        self.data = wds.WebDataset(urls, shardshuffle=False).to_tuple("jpg", "json")
+
+"""
 
 DAMAGED = {
     "a key of a key": script(reading(PLAIN, SHARDS)),
@@ -163,6 +168,19 @@ DAMAGED = {
         reading(f"{PLAIN}\ndata = Data(**cfg['data'])", "data.shards"),
         before="from dataclasses import dataclass\n@dataclass\nclass Data:\n"
         '    shards: str = "v/0.tar"\n    list: tuple = ()\n    root: str = ""\n',
+    ),
+    "one of two functions of a name": script(
+        reading("cfg = load()", SHARDS),
+        before="def load():\n    return yaml.safe_load(open('a.yaml'))\n\nclass Other:\n"
+        "    def load(self, path):\n        return yaml.safe_load(open(path))\n",
+    ),
+    "a class that another one comes from": script(
+        f"{PLAIN}\nfor x in Data({SHARDS}).data: pass",
+        before=DATA + "class Other(Data):\n    def __init__(self):\n        self.data = []\n",
+    ),
+    "a value is handed on": script(
+        reading(f'{PLAIN}\nset_size(cfg["size"])', SHARDS),
+        before="def set_size(size):\n    return size\n",
     ),
     "OmegaConf": script(
         reading('cfg = OmegaConf.load("a.yaml")', "cfg.data.shards"),
@@ -266,6 +284,12 @@ HEALTHY = {
         reading(f'{PLAIN}\ndata = Data(**cfg["data"])', "data.shards"),
         before="class Data:\n    shards: str\n    def __init__(self, shards, list, root):\n"
         '        self.shards = "v/0.tar"\n',
+    ),
+    "a class that another one makes of itself": script(
+        f'{PLAIN}\nsmall = os.environ.get("SMALL")\n'
+        f"for x in (Data({SHARDS}) if small else Child()).data: pass",
+        before=f"{DATA}class Child(Data):\n    def __init__(self):\n"
+        '        super().__init__("v/0.tar")\n',
     ),
     "what is put together": script(
         reading('cfg = OmegaConf.load("put.yaml")', "cfg.shards"),
@@ -461,3 +485,20 @@ def test_settings_that_changed_are_read_again(job: Path) -> None:
         for _ in range(2):
             report = preflight.run(folder=str(job), elsewhere=True)
             assert len(lost(report)) == count
+
+
+def test_the_script_that_trains_is_followed_and_named(job: Path) -> None:
+    """Before another that nobody imports either, and what is imported is not started."""
+    data = f"{HEAD}def make(urls):\n    return wds.WebDataset(urls, shardshuffle=False)\n"
+    put(job, "train_tools.py", content=data.encode())
+    body = (
+        reading(PLAIN, SHARDS)
+        .replace("wds.WebDataset(", "make(")
+        .replace(", shardshuffle=False", "")
+    )
+    for name in ("sample_images.py", "train_vae.py"):
+        text = script(body, before="from train_tools import make\n")
+        put(job, name, content=text.replace("a.yaml", "none.yaml").encode())
+    report = preflight.run(folder=str(job), no_ledger=True, elsewhere=True)
+    (told,) = [one for one in report.reasons if "pipeline was not looked at" in one]
+    assert "preflight run train_vae.py meets it" in told

@@ -16,8 +16,8 @@ from typing import Any
 
 from preflight.pipelines.names.composed_configs import composed, of_words, overruled
 from preflight.pipelines.names.config_changes import MERGES, changes_in, is_of_omega, taken_apart
-from preflight.pipelines.names.handed_over import is_of_hydra
 from preflight.pipelines.names.meanings import Meanings, place_of
+from preflight.pipelines.names.own_calls import is_of_hydra
 from preflight.pipelines.names.settings_said import SettingsSaid
 from preflight.settings.config_values import read_config
 from preflight.syntax.running import is_none, last_name, text_of
@@ -137,7 +137,7 @@ class ToldByConfigs:
             return self._put_together(call, depth)
         of = "yaml" if name in _OF_YAML else of
         if of not in _KINDS or name not in _OF_YAML | {"load", "loads"}:
-            return self._returned(name, depth)
+            return self._returned(call, depth)
         path = self._path(call.args[0]) if call.args else None
         if path is None:
             return None
@@ -169,14 +169,12 @@ class ToldByConfigs:
         )
         return SettingsSaid(said, "", call, assumed=assumed, moves=moves, layers=tuple(known))
 
-    def _returned(self, name: str, depth: int) -> SettingsSaid | None:
+    def _returned(self, call: ast.Call, depth: int) -> SettingsSaid | None:
         """Give what a function of the job's own gives, where it ends in one place."""
-        each = self.meanings.handed.functions.get(name, [])
-        if len(each) != 1 or each[0].name != each[0].node.name:
-            return None
-        ends = [one for one in ast.walk(each[0].node) if isinstance(one, ast.Return)]
-        ends = [one for one in ends if one.value is not None]
-        return self._settings(ends[0].value, depth) if len(ends) == 1 else None  # type: ignore[arg-type]
+        own = self.meanings.handed.meant_by(call)
+        ends = [] if own is None else [*ast.walk(own.node)]
+        given = [one.value for one in ends if isinstance(one, ast.Return) and one.value is not None]
+        return self._settings(given[0], depth) if len(given) == 1 else None
 
     def _path(self, node: ast.expr) -> ast.expr | None:
         """Give the path of what is opened, or read as a text."""
@@ -216,21 +214,25 @@ class ToldByConfigs:
         anywhere, dynamic = set[str](), set[str]()
         for changed, key in (one for tree in trees for one in changes_in(tree)):
             its = self._settings(changed)
-            if its is not None:
-                self._lost.add((id(its.read_by), key))
-            elif key:
+            if its is None and key:
                 anywhere.add(key)
-            else:
+            elif its is None:
                 dynamic.add(last_name(changed))
+            else:
+                self._lose(its, key)
         self._anywhere = frozenset(anywhere)
         for node in nodes:
-            its = self._settings(node) if isinstance(node, (ast.Name, ast.Attribute)) else None
-            if its is not None and last_name(node) in dynamic:
-                self._lost.add((id(its.read_by), ""))
-            for name, given in self._handed(node) if isinstance(node, ast.Call) else ():
-                its = self._settings(given)
-                if its is not None and name in dynamic:
-                    self._lost.add((id(its.read_by), ""))
+            own = [(last_name(node), node)] if isinstance(node, (ast.Name, ast.Attribute)) else []
+            handed = self._handed(node) if isinstance(node, ast.Call) else ()
+            for name, given in (*own, *handed):
+                its = self._settings(given) if name in dynamic else None
+                if its is not None:
+                    self._lose(its, "")
+
+    def _lose(self, its: SettingsSaid, key: str) -> None:
+        """Take a key for lost, or all; a value by itself is not changed by who is handed it."""
+        if isinstance(its.said, (dict, list)):
+            self._lost.add((id(its.read_by), key))
 
     def _handed(self, call: ast.Call) -> Iterator[tuple[str, ast.expr]]:
         """Give what parameters of the job's own functions are given by a call."""
