@@ -24,6 +24,7 @@ from preflight.sources.mentions import (
     mentions_in,
     spellings,
     stem_of,
+    trains,
 )
 from preflight.sources.work.work_names import TRAINS
 from preflight.syntax.imports.needed_modules import NeededModules, on_the_way
@@ -238,7 +239,7 @@ def written_on_the_way(
 def _scripts(texts: Sequence[SearchedText], holders: Iterable[str]) -> list[SearchedText]:
     """Give the files that are started and lead to those, as far as names and imports tell.
 
-    That is `train.py` and the like, or any that nobody imports where there is none of these.
+    That is `train.py` and the like, or what nobody imports: `train_vae.py`, or else any.
     """
     leading = [name for name in holders if not is_test(name)]
     contents = {one.name: _imports(one) for one in texts if leading and not is_test(one.name)}
@@ -249,13 +250,15 @@ def _scripts(texts: Sequence[SearchedText], holders: Iterable[str]) -> list[Sear
         those = [one for one, said in contents.items() if one != name and pattern.search(said)]
         imported |= {name} if those else set()
         leading += [one for one in those if one not in leading]
-    is_start = _trains if any(map(_trains, contents)) else lambda name: name not in imported
-    starts = [*filter(is_start, leading)]
+    starts = [*filter(_is_train, leading)]
+    if not any(map(_is_train, contents)):
+        alone = [one for one in leading if one not in imported]
+        starts = [*filter(trains, alone)] or alone
     by_name = {one.name: one for one in texts}
     return [by_name[name] for name in starts[:_MOST_SCRIPTS]]
 
 
-def _trains(name: str) -> bool:
+def _is_train(name: str) -> bool:
     return TRAINS.match(stem_of(name).rpartition("/")[2]) is not None
 
 

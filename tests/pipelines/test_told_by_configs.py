@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import runpy
+import sys
 from pathlib import Path
 
 import pytest
@@ -102,6 +103,11 @@ parser.add_argument("-c", "--config", default="a.yaml")
 args = parser.parse_args([])
 """
 SHARDS = 'cfg["data"]["shards"]'
+DATA = """class Data:
+    def __init__(self, urls):
+        self.data = wds.WebDataset(urls, shardshuffle=False).to_tuple("jpg", "json")
+
+"""
 
 DAMAGED = {
     "a key of a key": script(reading(PLAIN, SHARDS)),
@@ -162,6 +168,19 @@ DAMAGED = {
         reading(f"{PLAIN}\ndata = Data(**cfg['data'])", "data.shards"),
         before="from dataclasses import dataclass\n@dataclass\nclass Data:\n"
         '    shards: str = "v/0.tar"\n    list: tuple = ()\n    root: str = ""\n',
+    ),
+    "one of two functions of a name": script(
+        reading("cfg = load()", SHARDS),
+        before="def load():\n    return yaml.safe_load(open('a.yaml'))\n\nclass Other:\n"
+        "    def load(self, path):\n        return yaml.safe_load(open(path))\n",
+    ),
+    "a class that another one comes from": script(
+        f"{PLAIN}\nfor x in Data({SHARDS}).data: pass",
+        before=DATA + "class Other(Data):\n    def __init__(self):\n        self.data = []\n",
+    ),
+    "a value is handed on": script(
+        reading(f'{PLAIN}\nset_size(cfg["size"])', SHARDS),
+        before="def set_size(size):\n    return size\n",
     ),
     "OmegaConf": script(
         reading('cfg = OmegaConf.load("a.yaml")', "cfg.data.shards"),
@@ -266,6 +285,12 @@ HEALTHY = {
         before="class Data:\n    shards: str\n    def __init__(self, shards, list, root):\n"
         '        self.shards = "v/0.tar"\n',
     ),
+    "a class that another one makes of itself": script(
+        f'{PLAIN}\nsmall = os.environ.get("SMALL")\n'
+        f"for x in (Data({SHARDS}) if small else Child()).data: pass",
+        before=f"{DATA}class Child(Data):\n    def __init__(self):\n"
+        '        super().__init__("v/0.tar")\n',
+    ),
     "what is put together": script(
         reading('cfg = OmegaConf.load("put.yaml")', "cfg.shards"),
         before="from omegaconf import OmegaConf\n",
@@ -320,6 +345,53 @@ def test_words_of_the_command_line_name_the_file(
 ) -> None:
     source = script(reading(f"{ASKED}cfg = yaml.safe_load(open({path}))", SHARDS))
     assert list(shards_of(job, source, *words)) == shards
+
+
+MERGED = """from omegaconf import OmegaConf
+import webdataset as wds
+
+class Images:
+    def __init__(self, urls, size=3):
+        self.data = wds.WebDataset(urls, shardshuffle=False).to_tuple("jpg", "json")
+
+def get_config():
+    words = OmegaConf.from_cli()
+    config = OmegaConf.load(words.config)
+    return OmegaConf.merge(config, words)
+
+def main():
+    config = get_config()
+    data = config.data
+    if config.get("size", 0) > 3:
+        images = Images(data.shards, size=config.size)
+    else:
+        images = Images(data.shards)
+    for x in images.data: pass
+
+if __name__ == "__main__":
+    main()
+"""
+OVERRULED = {
+    "as the file has it": (["config=a.yaml"], "d/"),
+    "of another file": (["config=v.yaml"], "v/"),
+    "as a word has it": (["config=a.yaml", "data.shards=v/0.tar"], "v/"),
+    "with another word": (["config=a.yaml", "data.root=v", "size=2"], "d/"),
+    "with a list": (["config=a.yaml", "data.shards=[v/0.tar]"], ""),
+    "by what is put together": (["config=a.yaml", "data.shards=${data.root}/0.tar"], ""),
+    "no words": ([], ""),
+}
+
+
+@pytest.mark.parametrize(("words", "known"), OVERRULED.values(), ids=OVERRULED)
+def test_words_overrule_the_file_that_they_name(
+    job: Path, words: list[str], known: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shards = shards_of(job, MERGED, *words)
+    assert {one[:2] for one in shards} == ({known} if known else set())
+    if known:
+        pytest.importorskip("omegaconf")
+        monkeypatch.setattr(sys, "argv", ["train.py", *words])
+        assert ("json" in ended()) == (known == "d/")
 
 
 # --- Hydra
@@ -413,3 +485,20 @@ def test_settings_that_changed_are_read_again(job: Path) -> None:
         for _ in range(2):
             report = preflight.run(folder=str(job), elsewhere=True)
             assert len(lost(report)) == count
+
+
+def test_the_script_that_trains_is_followed_and_named(job: Path) -> None:
+    """Before another that nobody imports either, and what is imported is not started."""
+    data = f"{HEAD}def make(urls):\n    return wds.WebDataset(urls, shardshuffle=False)\n"
+    put(job, "train_tools.py", content=data.encode())
+    body = (
+        reading(PLAIN, SHARDS)
+        .replace("wds.WebDataset(", "make(")
+        .replace(", shardshuffle=False", "")
+    )
+    for name in ("sample_images.py", "train_vae.py"):
+        text = script(body, before="from train_tools import make\n")
+        put(job, name, content=text.replace("a.yaml", "none.yaml").encode())
+    report = preflight.run(folder=str(job), no_ledger=True, elsewhere=True)
+    (told,) = [one for one in report.reasons if "pipeline was not looked at" in one]
+    assert "preflight run train_vae.py meets it" in told

@@ -1,9 +1,10 @@
-"""Puts together the settings that Hydra composes of files, as far as that is plain."""
+"""Puts together the settings of several files, and of words, as far as that is plain."""
 
 from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from preflight.settings.config_values import read_config
@@ -11,6 +12,9 @@ from preflight.settings.config_values import read_config
 # What stands at its top may have a file's keys lie elsewhere.
 _PACKAGE = re.compile(r"^\s*#\s*@package\b", re.MULTILINE)
 _DEEPEST = 4
+
+# What is a text as it stands, and no number and no list.
+_PLAIN = re.compile(r"[A-Za-z./~][\w./:{}*?-]*[./][\w./:{}*?-]*")
 
 
 def composed(path: str, read: dict[str, Any], depth: int = 0) -> dict[str, Any] | None:
@@ -73,4 +77,31 @@ def _both(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
         its, others = one[key], other[key]
         is_both = isinstance(its, dict) and isinstance(others, dict)
         found[key] = _both(its, others) if is_both else None
+    return found
+
+
+# --- what overrules what --------------------------------------------------------------------------
+
+
+def of_words(words: Iterable[str]) -> dict[str, Any]:
+    """Give what `OmegaConf.from_cli` makes of `data.shards=a.tar`; None for what is not plain."""
+    found: dict[str, Any] = {}
+    for word in words:
+        path, _, value = word.partition("=")
+        *above, last = path.split(".")
+        inner = found
+        for name in above:
+            if not isinstance(inner.get(name), dict):
+                inner[name] = {}
+            inner = inner[name]
+        inner[last] = value if _PLAIN.fullmatch(value) else None
+    return found
+
+
+def overruled(one: Mapping[str, Any], by: Mapping[str, Any]) -> dict[str, Any]:
+    """Put the one over the other, as `OmegaConf.merge` does; a list is replaced as a whole."""
+    found = {**one, **by}
+    for key in one.keys() & by.keys():
+        if isinstance(one[key], dict) and isinstance(by[key], dict):
+            found[key] = overruled(one[key], by[key])
     return found

@@ -15,6 +15,8 @@ _CHANGES = re.compile(
     r"delattr|setitem|delitem)(?:_|$)"
 )
 
+MERGES = ("merge", "unsafe_merge")
+
 _OF_ONE_KEY = frozenset({"pop", "setdefault", "setattr", "delattr", "__setitem__", "__setattr__"})
 
 
@@ -44,7 +46,14 @@ def changes_in(tree: ast.AST) -> Iterator[tuple[ast.expr, str]]:
             yield from _changed_by(node)
 
 
+def is_of_omega(call: ast.Call, *names: str) -> bool:
+    """Whether it is `OmegaConf.merge(…)`, or another one of these."""
+    return called(call) in names and last_name(getattr(call.func, "value", None)) == "OmegaConf"
+
+
 def _changed_by(call: ast.Call) -> Iterator[tuple[ast.expr, str]]:
+    if is_of_omega(call, *MERGES):
+        return  # which gives a new one
     is_of_one = called(call) in _OF_ONE_KEY
     texts = [*filter(None, map(text_of, call.args))] if is_of_one else []
     key = texts[0] if texts else ""

@@ -10,9 +10,15 @@ import ast
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TypeGuard
 
 from preflight.pipelines.names.command_line import PARSES, given_in_words, is_told
+from preflight.pipelines.names.own_calls import (
+    BEGINS_ANEW,
+    by_class,
+    is_of_hydra,
+    made_with,
+    may_be_called,
+)
 from preflight.syntax.given_values import OPTIONS, assigned, bound_by, defaults, given_by
 from preflight.syntax.running import FUNCTIONS, is_none, last_name, text_of
 from preflight.syntax.surroundings import called
@@ -71,7 +77,7 @@ class HandedOver:
         while waiting:
             node, own, of = waiting.pop()
             callee = node.func if isinstance(node, ast.Call) else None
-            by = called(node) if isinstance(node, ast.Call) else ""
+            by = called(node) if isinstance(node, ast.Call) else by_class(node)
             for one in ast.iter_child_nodes(node):
                 inner, its = own, of
                 if isinstance(one, FUNCTIONS):
@@ -117,6 +123,16 @@ class HandedOver:
 
     # --- parameters
 
+    def meant_by(self, call: ast.Call) -> OwnFunction | None:
+        """Give the one own function, and no class, that a call can mean."""
+        each = self.functions.get(called(call), [])
+        each = [
+            one
+            for one in each
+            if len(each) == 1 or may_be_called(one.node, call, is_bound=bool(one.of))
+        ]
+        return each[0] if len(each) == 1 and each[0].node.name != "__init__" else None
+
     def callers(self, own: OwnFunction) -> Iterator[OwnFunction]:
         """Give the functions in which a function is called."""
         each = (self.within.get(id(one)) for one in self.calls.get(own.name, ()))
@@ -139,7 +155,7 @@ class HandedOver:
         return found
 
     def _only_called(self, name: str) -> bool:
-        return all(by in _RUNS_IT for by in self.named.get(name, ()))
+        return all(by in _RUNS_IT | {BEGINS_ANEW} for by in self.named.get(name, ()))
 
     def _given(self, own: OwnFunction, name: str, place: int) -> Iterator[ast.expr | None]:
         """Give what each call gives; `...` where that is not written out, None for nothing."""
@@ -165,12 +181,16 @@ class HandedOver:
             value = getattr(first, "value", None)
             return first if all(getattr(one, "value", one) == value for one in each[1:]) else None
         around = {self.within.get(id(one)) for one in self.calls[own.name]}
-        if not isinstance(first, ast.Name) or len(around) != 1:
+        root = first
+        while isinstance(root, ast.Attribute):
+            root = root.value
+        if not isinstance(root, ast.Name) or len(around) != 1:
             return None
-        one_name = all(isinstance(one, ast.Name) and one.id == first.id for one in each)
+        text = ast.unparse(first)
+        one_name = all(one is not None and ast.unparse(one) == text for one in each)
         by = around.pop()
         bound = [n for node in ast.walk(by.node) for n in bound_by(node)] if by else []
-        return first if one_name and bound.count(first.id) == 1 else None
+        return first if one_name and bound.count(root.id) == 1 else None
 
     def _default(self, own: OwnFunction, name: str, default: ast.expr | None) -> ast.expr | None:
         """Give the default of a parameter, or of the option that a decorator makes of it."""
@@ -246,7 +266,7 @@ class HandedOver:
             if isinstance(one, ast.Assign):
                 fields |= {n.id: one.value for n in one.targets if isinstance(n, ast.Name)}
         place = [*fields].index(name) if name in fields else -1
-        given = [_made_with(one, place, name) for one in made]
+        given = [made_with(one, place, name) for one in made]
         if any(one is not None for one in given):
             return given[0] if len(given) == 1 else None
         default = fields.get(name)
@@ -259,24 +279,6 @@ class HandedOver:
         return None if default is None else self._as_default(default, f"the default of {of}.{name}")
 
 
-def is_of_hydra(node: ast.expr) -> TypeGuard[ast.Call]:
-    """Whether it is `hydra.main(config_name=…)`, which hands over what files of settings say."""
-    return (
-        isinstance(node, ast.Call)
-        and called(node) == "main"
-        and "config_name" in {one.arg for one in node.keywords}
-    )
-
-
 def _arguments(function: OwnFunction) -> list[ast.arg]:
     given = function.node.args
     return [*given.posonlyargs, *given.args, *given.kwonlyargs]
-
-
-def _made_with(call: ast.Call, place: int, name: str) -> ast.expr | None:
-    words = {one.arg: one.value for one in call.keywords}
-    if list(words) == [None] and len(call.keywords) == 1 and not call.args:
-        return ast.Subscript(call.keywords[0].value, ast.Constant(name), ast.Load())
-    if None in words or any(isinstance(one, ast.Starred) for one in call.args):
-        return ast.Constant(None)
-    return words.get(name, call.args[place] if 0 <= place < len(call.args) else None)

@@ -106,12 +106,11 @@ class _Job:
         """Say what an attribute stands for, where that is known of what has it."""
         holder = self.meanings.texts.meant(node.value)
         for _ in range(_GIVEN_ON):  # what a function returns
-            name = called(holder) if isinstance(holder, ast.Call) else ""
-            each = self.meanings.handed.functions.get(name, [])
-            if len(each) != 1 or each[0].node.name == "__init__":
+            own = self.meanings.handed.meant_by(holder) if isinstance(holder, ast.Call) else None
+            if own is None:
                 break
-            self.go_through(id(each[0].node))
-            ends = [one for one in ast.walk(each[0].node) if isinstance(one, ast.Return)]
+            self.go_through(id(own.node))
+            ends = [one for one in ast.walk(own.node) if isinstance(one, ast.Return)]
             if len(ends) != 1 or ends[0].value is None:
                 return
             holder = self.meanings.texts.meant(ends[0].value)

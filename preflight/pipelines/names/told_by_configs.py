@@ -10,13 +10,15 @@ import ast
 import os
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from functools import reduce
 from typing import Any
 
-from preflight.pipelines.names.composed_configs import composed
-from preflight.pipelines.names.config_changes import changes_in, taken_apart
-from preflight.pipelines.names.handed_over import is_of_hydra
+from preflight.pipelines.names.composed_configs import composed, of_words, overruled
+from preflight.pipelines.names.config_changes import MERGES, changes_in, is_of_omega, taken_apart
 from preflight.pipelines.names.meanings import Meanings, place_of
+from preflight.pipelines.names.own_calls import is_of_hydra
+from preflight.pipelines.names.settings_said import SettingsSaid
 from preflight.settings.config_values import read_config
 from preflight.syntax.running import is_none, last_name, text_of
 from preflight.syntax.surroundings import called
@@ -52,24 +54,6 @@ _FROM_OTHERS = frozenset({"defaults", "_base_", "base", "include", "extends", "i
 _STAYS = (1, 2)
 
 _DEEPEST = 12
-_MOST_ITEMS = 10_000
-
-
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """What a file of settings says, or a part of it."""
-
-    said: Any
-    name: str
-    """As reports name the file."""
-
-    read_by: ast.Call
-    keys: tuple[str, ...] = ()
-    assumed: bool = False
-    """Whether a command line may name another one, or say otherwise."""
-
-    moves: bool = False
-    """Whether the run may have another current folder than that in which it was started."""
 
 
 @dataclass(slots=True)
@@ -86,7 +70,7 @@ class ToldByConfigs:
     _read: dict[str, Any] = field(default_factory=dict)
     """What each file says, by its path."""
 
-    _known: dict[int, Settings | None] = field(default_factory=dict)
+    _known: dict[int, SettingsSaid | None] = field(default_factory=dict)
     _lost: set[tuple[int, str]] = field(default_factory=set)
     """Keys that are given other values, by the call that reads the file; empty: any of them."""
 
@@ -104,23 +88,23 @@ class ToldByConfigs:
         if found:
             self._change(trees, nodes)
         for node, its in found.values():
-            value = _written(its) if self._is_left(its) else None
+            value = its.written() if self._is_left(its) else None
             if value is not None:
                 self.meanings.given[place_of(node)] = [value]
-                self.meanings.told[id(value)] = its.name
+                self.meanings.told[id(value)] = its.file
                 if its.assumed:
-                    said = f"{'.'.join(its.keys)} of {its.name}"
+                    said = f"{'.'.join(its.keys)} of {its.file}"
                     self.meanings.handed.defaults[id(value)] = said
         return tuple(name_of(one, self.folders[0]) for one in self._read)
 
-    def _asked(self, node: ast.expr) -> Iterator[tuple[ast.expr, Settings]]:
+    def _asked(self, node: ast.expr) -> Iterator[tuple[ast.expr, SettingsSaid]]:
         """Give what asks settings for a key, with what they say."""
         end = self.meanings.texts.meant(node)
         its = None if taken_apart(end) is None else self._settings(end)
         if its is not None:
             yield end, its
 
-    def _settings(self, node: ast.expr, depth: int = 0) -> Settings | None:
+    def _settings(self, node: ast.expr, depth: int = 0) -> SettingsSaid | None:
         """Give the settings that an expression stands for."""
         node = self.meanings.texts.meant(node)
         if depth > _DEEPEST:
@@ -130,32 +114,36 @@ class ToldByConfigs:
             self._known[id(node)] = self._looked_up(node, depth + 1)
         return self._known[id(node)]
 
-    def _looked_up(self, node: ast.expr, depth: int) -> Settings | None:
+    def _looked_up(self, node: ast.expr, depth: int) -> SettingsSaid | None:
         apart = taken_apart(node)
         if apart is not None:
             holder, key = apart
             its = self._settings(holder, depth)
             if its is not None:
                 inner = its.said.get(key) if isinstance(its.said, dict) else None
-                return None if inner is None else _part(its, inner, key)
+                return None if inner is None else its.part(inner, key)
         return self._loaded(node, depth) if isinstance(node, ast.Call) else None
 
     # --- who reads them
 
-    def _loaded(self, call: ast.Call, depth: int) -> Settings | None:
+    def _loaded(self, call: ast.Call, depth: int) -> SettingsSaid | None:
         name, given = called(call), [*call.args, *(one.value for one in call.keywords)]
         if is_of_hydra(call):
             return self._of_hydra(call)
         of = last_name(getattr(call.func, "value", None))
-        if (name in _SAME or (name == "create" and of == "OmegaConf")) and given:
+        if (name in _SAME or is_of_omega(call, "create")) and given:
             return self._settings(given[0], depth) if len(given) == 1 else None
+        if is_of_omega(call, "from_cli", *MERGES):
+            return self._put_together(call, depth)
         of = "yaml" if name in _OF_YAML else of
         if of not in _KINDS or name not in _OF_YAML | {"load", "loads"}:
-            return self._returned(name, depth)
+            return self._returned(call, depth)
         path = self._path(call.args[0]) if call.args else None
         if path is None:
             return None
         text = self.meanings.texts.only(path)
+        its = self._settings(path, depth) if text is None else None
+        text = text if its is None or not isinstance(its.said, str) else its.said
         if text is None or not text.lower().endswith(_KINDS[of]):
             return None
         paths = (os.path.join(at, os.path.expanduser(text)) for at in self.folders)
@@ -164,16 +152,29 @@ class ToldByConfigs:
         if file is None or not isinstance(said, dict) or _FROM_OTHERS & said.keys():
             return None
         assumed = bool(self.meanings.assumed(path))
-        return Settings(said, name_of(file, self.folders[0]), call, assumed=assumed)
+        return SettingsSaid(said, name_of(file, self.folders[0]), call, assumed=assumed)
 
-    def _returned(self, name: str, depth: int) -> Settings | None:
-        """Give what a function of the job's own gives, where it ends in one place."""
-        each = self.meanings.handed.functions.get(name, [])
-        if len(each) != 1 or each[0].name != each[0].node.name:
+    def _put_together(self, call: ast.Call, depth: int) -> SettingsSaid | None:
+        """Give the words of the command line, where they are known, or what overrules what."""
+        if called(call) == "from_cli":
+            words = () if call.args else self.meanings.handed.words
+            return SettingsSaid(of_words(words), "the command line", call) if words else None
+        layers = [self._settings(one, depth) for one in call.args]
+        known = [one for one in layers if one is not None and isinstance(one.said, dict)]
+        if not known or len(known) < len(layers) or call.keywords:
             return None
-        ends = [one for one in ast.walk(each[0].node) if isinstance(one, ast.Return)]
-        ends = [one for one in ends if one.value is not None]
-        return self._settings(ends[0].value, depth) if len(ends) == 1 else None  # type: ignore[arg-type]
+        said = reduce(overruled, (one.said for one in known))
+        assumed, moves = (
+            any(one) for one in zip(*((k.assumed, k.moves) for k in known), strict=True)
+        )
+        return SettingsSaid(said, "", call, assumed=assumed, moves=moves, layers=tuple(known))
+
+    def _returned(self, call: ast.Call, depth: int) -> SettingsSaid | None:
+        """Give what a function of the job's own gives, where it ends in one place."""
+        own = self.meanings.handed.meant_by(call)
+        ends = [] if own is None else [*ast.walk(own.node)]
+        given = [one.value for one in ends if isinstance(one, ast.Return) and one.value is not None]
+        return self._settings(given[0], depth) if len(given) == 1 else None
 
     def _path(self, node: ast.expr) -> ast.expr | None:
         """Give the path of what is opened, or read as a text."""
@@ -189,7 +190,7 @@ class ToldByConfigs:
             return self._path(holder)
         return node  # Path("a.yaml"), os.path.join("configs", "a.yaml")
 
-    def _of_hydra(self, call: ast.Call) -> Settings | None:
+    def _of_hydra(self, call: ast.Call) -> SettingsSaid | None:
         """Give what Hydra hands to the function that it decorates, where no word says otherwise."""
         words = {one.arg: one.value for one in call.keywords}
         folder = self.meanings.texts.only(words.get("config_path", ast.Constant(None)))
@@ -204,7 +205,7 @@ class ToldByConfigs:
         version = words.get("version_base")
         stays = version is not None and (is_none(version) or _at_least(text_of(version), _STAYS))
         file = name_of(path, self.folders[0])
-        return Settings(said, file, call, assumed=True, moves=not stays)
+        return SettingsSaid(said, file, call, assumed=True, moves=not stays)
 
     # --- who changes them
 
@@ -213,21 +214,25 @@ class ToldByConfigs:
         anywhere, dynamic = set[str](), set[str]()
         for changed, key in (one for tree in trees for one in changes_in(tree)):
             its = self._settings(changed)
-            if its is not None:
-                self._lost.add((id(its.read_by), key))
-            elif key:
+            if its is None and key:
                 anywhere.add(key)
-            else:
+            elif its is None:
                 dynamic.add(last_name(changed))
+            else:
+                self._lose(its, key)
         self._anywhere = frozenset(anywhere)
         for node in nodes:
-            its = self._settings(node) if isinstance(node, (ast.Name, ast.Attribute)) else None
-            if its is not None and last_name(node) in dynamic:
-                self._lost.add((id(its.read_by), ""))
-            for name, given in self._handed(node) if isinstance(node, ast.Call) else ():
-                its = self._settings(given)
-                if its is not None and name in dynamic:
-                    self._lost.add((id(its.read_by), ""))
+            own = [(last_name(node), node)] if isinstance(node, (ast.Name, ast.Attribute)) else []
+            handed = self._handed(node) if isinstance(node, ast.Call) else ()
+            for name, given in (*own, *handed):
+                its = self._settings(given) if name in dynamic else None
+                if its is not None:
+                    self._lose(its, "")
+
+    def _lose(self, its: SettingsSaid, key: str) -> None:
+        """Take a key for lost, or all; a value by itself is not changed by who is handed it."""
+        if isinstance(its.said, (dict, list)):
+            self._lost.add((id(its.read_by), key))
 
     def _handed(self, call: ast.Call) -> Iterator[tuple[str, ast.expr]]:
         """Give what parameters of the job's own functions are given by a call."""
@@ -236,31 +241,12 @@ class ToldByConfigs:
             yield from zip(names[names[:1] in (["self"], ["cls"]) :], call.args, strict=False)
         yield from ((one.arg, one.value) for one in call.keywords if one.arg is not None)
 
-    def _is_left(self, its: Settings) -> bool:
+    def _is_left(self, its: SettingsSaid) -> bool:
         """Whether nobody is seen to give it another value."""
-        lost = {(id(its.read_by), key) for key in ("", *its.keys)}
+        lost = {(id(one), key) for one in its.read_by_all for key in ("", *its.keys)}
         return self._lost.isdisjoint(lost) and its.keys[-1] not in self._anywhere
-
-
-def _part(its: Settings, inner: Any, key: str) -> Settings:
-    return replace(its, said=inner, keys=(*its.keys, key))
 
 
 def _at_least(version: str | None, least: tuple[int, ...]) -> bool:
     parts = (version or "").split(".")
     return all(map(str.isdigit, parts)) and tuple(map(int, parts)) >= least
-
-
-def _written(its: Settings) -> ast.expr | None:
-    """Give a value as code; None of what is put together in the run, and of many values."""
-    if isinstance(its.said, list):
-        each = [_constant(one, its) for one in its.said[:_MOST_ITEMS]]
-        return ast.List([*filter(None, each)], ast.Load()) if None not in each else None
-    return _constant(its.said, its)
-
-
-def _constant(said: Any, its: Settings) -> ast.Constant | None:
-    if isinstance(said, str):
-        is_whole = os.path.isabs(said) or "://" in said or not its.moves
-        return None if "${" in said or said == "???" or not is_whole else ast.Constant(said)
-    return ast.Constant(said) if isinstance(said, (bool, int, float)) else None

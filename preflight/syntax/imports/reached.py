@@ -81,6 +81,12 @@ class Reached:
             for node in ast.walk(tree)
             if isinstance(node, ast.ClassDef)
         ]
+        bases = {
+            id(base): one.name
+            for one in ast.walk(tree)
+            if isinstance(one, ast.ClassDef)
+            for base in one.bases
+        }
         lambdas = (one for one in ast.walk(tree) if self.strict and isinstance(one, ast.Lambda))
         later = {id(inner) for one in lambdas for inner in ast.walk(one.body)}
         for node, around in walk(tree):
@@ -89,6 +95,7 @@ class Reached:
             if id(node) in later:
                 continue
             place = tuple(_holders(node.lineno, around, classes))
+            place += (bases[id(node)],) if id(node) in bases else ()  # it is made where that is
             if file in self.lazy and not place:
                 continue
             if isinstance(node, ast.Call):
