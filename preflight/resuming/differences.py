@@ -68,9 +68,9 @@ def differences(first: Sequence[Moment], again: Sequence[Moment]) -> list[Differ
         found += of_counted(resumed, saved[-1], first, again)
     if not any(one.what == "rate" for one in found):
         found += of_unread_schedules(resumed, again)
-    found += of_counts(saved, first, again)
+    found += of_counts(saved, first, again, resumed.unread_counts)
     if not any(one.what == "step" for one in found):
-        found += [*of_unread_counts(resumed, again), *of_names(saved, first, again)][:1]
+        found += [*of_unread_counts(resumed, first, again), *of_names(saved, first, again)][:1]
     if goes_on_within(saved, first, again):
         found = [one for one in found if one.is_fault or one.what not in ("rate", "step")]
     if not any(one.is_fault for one in found):

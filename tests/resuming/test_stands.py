@@ -47,6 +47,15 @@ def test_a_step_that_two_optimizers_take_again_is_no_more_than_a_warning() -> No
     assert told(RUNS_ON, save(6, 0, 2)) == [("steps", True)]
 
 
+WITHIN_EPOCHS = [save(6, 0, 3), save(12, 1, 3), save(18, 2, 3)]
+
+
+@pytest.mark.parametrize(("epoch", "count", "is_told"), [(1, 2, False), (0, 2, True)])
+def test_steps_of_a_later_epoch_may_be_fewer(*, epoch: int, count: int, is_told: bool) -> None:
+    assert bool(told(WITHIN_EPOCHS, save(4, epoch, count))) == is_told
+    assert told(RUNS_ON, save(4, epoch, 1)) == [("steps", True)]
+
+
 def epochs(steps: int, epoch: int, passes: int) -> Moment:
     return Moment(what=SAVE, steps=steps, passes=passes, counts={"epoch": epoch})
 
@@ -99,3 +108,12 @@ def test_a_count_in_names_alone_that_begins_anew_is_a_guess(
 
     said = "saves step_2 once more, and not step_4: it may begin its count anew"
     assert [(one.text, one.is_fault) for one in found] == ([(said, False)] if told else [])
+
+
+def test_a_count_that_is_never_asked_for_and_stands_has_begun_anew() -> None:
+    first = [epochs(2, 0, 1), epochs(4, 1, 2)]
+    unread: dict[str, int]
+
+    for unread in ({}, {"epoch": 0}):
+        (one,) = of_counts(first[:1], first, [epochs(2, 0, 1)], unread)
+        assert one.is_fault == bool(unread)

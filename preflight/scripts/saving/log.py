@@ -22,13 +22,9 @@ from preflight.scripts.failing import guarded
 from preflight.scripts.saving.averages import Averages
 from preflight.scripts.saving.loading import loaded
 from preflight.scripts.saving.owners import owner_of
+from preflight.scripts.saving.progress import counts_in, holds_optimizer
 from preflight.scripts.saving.read_keys import ReadKeys
-from preflight.scripts.saving.weight_samples import (
-    is_sample,
-    mark_of,
-    moves_nothing,
-    stands_at,
-)
+from preflight.scripts.saving.weight_samples import is_sample, mark_of, moves_nothing
 from preflight.scripts.watch import MOMENTS, Watch
 from preflight.users_code.facts import Frame
 from preflight.users_code.frames import said_by
@@ -172,7 +168,7 @@ class Log:
         at = self.watch.place()
         own = self.real(path) if path else ""
         name = name_of(own, self.watch.root) if own else ""
-        counts, holds = stands_at(state)
+        counts, holds = counts_in(state), holds_optimizer(state)
         sample = not holds and is_sample(state, self._trains())
         self.watch.met(Met(what="sample" if sample else "save", at=at, name=name))
         moment = Moment(
