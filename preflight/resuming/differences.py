@@ -62,12 +62,12 @@ def differences(first: Sequence[Moment], again: Sequence[Moment]) -> list[Differ
         found += _of_owner(start, at_save, after, owner, saved)
     if not any(one.what == "weights" for one in found):
         found += _of_averages(first, saved[-1], [one for one in again if one.averages])
-    if not any(one.what == "rate" for one in found):
-        found += of_schedules((begun[0], resumed), saved[-1], first, again)
-    if not any(one.what == "rate" for one in found):
-        found += of_counted(resumed, saved[-1], first, again)
-    if not any(one.what == "rate" for one in found):
-        found += of_unread_schedules(resumed, again)
+    for told in (
+        of_schedules((begun[0], resumed), saved[-1], first, again),
+        of_unread_schedules(resumed, again),
+        of_counted(resumed, saved[-1], first, again),
+    ):
+        found = _surest([one for one in found if one.what == "rate"], [*told], found)
     found += of_counts(saved, first, again, resumed.unread_counts)
     if not any(one.what == "step" for one in found):
         found += [*of_unread_counts(resumed, first, again), *of_names(saved, first, again)][:1]
@@ -76,6 +76,15 @@ def differences(first: Sequence[Moment], again: Sequence[Moment]) -> list[Differ
     if not any(one.is_fault for one in found):
         found += _of_data(begun[0], later, resumed, in_epoch=saved[-1].in_epoch)
     return found
+
+
+def _surest(
+    known: Sequence[Difference], more: Sequence[Difference], found: Sequence[Difference]
+) -> list[Difference]:
+    """Give what was found with more of the same, unless that is no surer than what is known."""
+    if any(one.is_fault for one in known) or not any(one.is_fault or not known for one in more):
+        return [*found]
+    return [*(one for one in found if one not in known), *more]
 
 
 def _of_owner(

@@ -50,13 +50,27 @@ WITHIN_FROM_0 = (
         '        print(checkpoint["state"]["run"]["best"])\n',
     ),
 )
+UNSAVED = ('            "scheduler": scheduler.state_dict(),\n', "")
 FROM_0 = ('        start = checkpoint["epoch"] + 1\n', "")
+FROM_NOWHERE = (('            "epoch": epoch,\n', ""), FROM_0)
+AT_FIRST = (
+    ("        scheduler.step()\n        accuracy", "        accuracy"),
+    ("        for x, y in loader:\n", "        scheduler.step()\n        for x, y in loader:\n"),
+)
 RENAMED = (UNLOADED[0], f"        checkpoint = {{**checkpoint}}\n{UNLOADED[0]}")
 
 NEVER = "never asks for `scheduler` of the checkpoint"
 SCHEDULE = (
     "error",
     f"{NEVER}: its schedule, which had moved 1 time, begins anew",
+)
+COUNTED = (
+    "error",
+    "counts its StepLR to 1 by its next save, and not to 2: its schedule begins anew",
+)
+COUNTED_GUESS = (
+    "warning",
+    "counts its StepLR from 0 on, and not from 1: its schedule may begin anew",
 )
 GUESS = ("warning", f"{NEVER}, and may begin its schedule anew")
 COUNT = (
@@ -85,6 +99,22 @@ ORDER = ("warning", "begins its next epoch with the batch that the run began wit
         ((STEP_LR, UNLOADED), [SCHEDULE]),
         ((STEP_LR, LATER), []),
         ((STEP_LR, LATER, UNLOADED), [GUESS]),
+        ((STEP_LR, UNSAVED, UNLOADED), [COUNTED]),
+        ((STEP_LR, UNSAVED, FORWARD), []),
+        ((STEP_LR, UNSAVED, UNLOADED, *FROM_NOWHERE), [COUNTED_GUESS, ORDER]),
+        (
+            (
+                ("CosineAnnealingLR(optimizer, T_max=args.epochs)", "StepLR(optimizer, 1, 0.9)"),
+                UNSAVED,
+                UNLOADED,
+            ),
+            [],
+        ),
+        ((*AT_FIRST,), []),
+        (
+            (*AT_FIRST, UNSAVED, UNLOADED),
+            [("error", COUNTED[1].replace("StepLR", "CosineAnnealingLR"))],
+        ),
         (BEST, []),
         ((*BEST, RENAMED), []),
         ((*BEST, STEP_LR, UNLOADED), [SCHEDULE]),
