@@ -9,11 +9,12 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
+from preflight.resuming.begun_anew import of_loops, of_names
 from preflight.resuming.facts import Difference
 from preflight.resuming.moments import SAVE, STEP, Average, Moment, Owner
 from preflight.resuming.never_asked import of_unread_counts, of_unread_schedules
 from preflight.resuming.rates import first_unlike, of_counted, of_schedules, pairs_of, same
-from preflight.resuming.stands import goes_on_within, of_counts, of_names
+from preflight.resuming.stands import goes_on_within, of_counts
 
 # Weights that were saved as bfloat16 and read back differ by that much of their size.
 _ROUNDED = 2.0**-7
@@ -68,9 +69,13 @@ def differences(first: Sequence[Moment], again: Sequence[Moment]) -> list[Differ
         of_counted(resumed, saved[-1], first, again),
     ):
         found = _surest([one for one in found if one.what == "rate"], [*told], found)
-    found += of_counts(saved, first, again, resumed.unread_counts)
-    if not any(one.what == "step" for one in found):
-        found += [*of_unread_counts(resumed, first, again), *of_names(saved, first, again)][:1]
+    for told in (
+        of_counts(saved, first, again, resumed.unread_counts),
+        of_names(saved, first, again),
+        of_unread_counts(resumed, first, again),
+        of_loops(saved, first, again),
+    ):
+        found = _surest([one for one in found if one.what == "step"], [*told], found)
     if goes_on_within(saved, first, again):
         found = [one for one in found if one.is_fault or one.what not in ("rate", "step")]
     if not any(one.is_fault for one in found):

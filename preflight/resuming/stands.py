@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import itertools
-import os
-import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
+from preflight.resuming.begun_anew import loop_begun_anew
 from preflight.resuming.facts import Difference
 from preflight.resuming.moments import SAVE, Moment
-
-_NUMBER = re.compile(r"\d+")
 
 
 def of_counts(
@@ -44,32 +41,14 @@ def of_counts(
     is_anew = taken is not None and _is_anew(taken, saved[-1])
     goes_on = any(after.get(one, number) > number for one, number in before.items())
     if stands and stands == counted and not (steps and goes_on):
-        is_fault = is_anew if steps else taken is not None and _is_earlier(taken, saved[-1], first)
         told = (steps or counted)[0]
+        is_fault = is_anew if steps else taken is not None and _is_earlier(taken, saved[-1], first)
+        is_fault |= not steps and loop_begun_anew(saved, first, again) is not None
         is_unread = taken is not None and told in unread
         one = _stands_at(told, before, after, is_fault=is_fault or is_unread)
         yield one._replace(text=f"{one.text}, and never asks it") if is_unread else one
     elif is_anew and (alone := [one for one in steps if _runs_on(one, first)]):
         yield _stands_at(alone[0], before, after, is_fault=True)
-
-
-def of_names(
-    saved: Sequence[Moment], first: Sequence[Moment], again: Sequence[Moment]
-) -> Iterator[Difference]:
-    """Tell, as a guess, of one that saves under the number of its checkpoint once more.
-
-    So it is seen of who counts in names alone: `step_500`, where the first run went on to another.
-    """
-    later = next((one for one in first if one.what == SAVE and one.steps > saved[-1].steps), None)
-    now = next((one for one in again if one.what == SAVE and one.steps and one.path), None)
-    if later is None or now is None or saved[-1].counts or now.is_sample:
-        return
-    here, there, held = (_NUMBER.findall(one.path) for one in (now, later, saved[-1]))
-    is_alike = len({_NUMBER.sub("#", one.path) for one in (now, later, saved[-1])}) == 1
-    if is_alike and here == held and list(map(int, there)) > list(map(int, held)):
-        text = f"saves {os.path.basename(now.path)} once more, and not "
-        text += f"{os.path.basename(later.path)}: it may begin its count anew"
-        yield Difference(what="step", text=text, is_fault=False)
 
 
 def _is_anew(taken: Moment, saved: Moment) -> bool:

@@ -21,7 +21,7 @@ from torch.optim.lr_scheduler import (
 
 from preflight.resuming.moments import SAVE, STEP, Moment
 from preflight.resuming.rates import of_counted
-from preflight.scripts.saving.owners import owner_of
+from preflight.scripts.saving.states.owners import owner_of
 
 Make = Callable[[torch.optim.Optimizer], Any]
 

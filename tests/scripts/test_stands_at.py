@@ -9,8 +9,8 @@ import types
 import pytest
 import torch
 
-from preflight.scripts.saving.progress import COUNTS, counts_in, holds_optimizer
-from preflight.scripts.saving.weight_samples import is_sample
+from preflight.scripts.saving.states.stated_counts import COUNTS, counts_in, holds_optimizer
+from preflight.scripts.saving.states.weight_samples import is_sample
 
 
 def _stands_at(state: object) -> tuple[dict[str, int], bool]:

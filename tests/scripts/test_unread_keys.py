@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from preflight.scripts.saving.read_keys import ReadKeys
+from preflight.scripts.saving.states.read_keys import ReadKeys
 from tests.scripts.rehearsing import line_of, planted, rehearse
 
 NAME = "plain_resume.py"

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from preflight.resuming.moments import Owner
-from preflight.scripts.saving.schedules import counts_of
-from preflight.scripts.saving.weight_samples import sample_of
+from preflight.scripts.saving.states.schedule_counts import counts_of
+from preflight.scripts.saving.states.weight_samples import sample_of
 from preflight.users_code.facts import Frame
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from preflight.scripts.saving.progress import counts_in, is_part, schedules_in
+from preflight.scripts.saving.states.stated_counts import counts_in, is_part, schedules_in
 from preflight.values.own_files import passes_on
 
 
