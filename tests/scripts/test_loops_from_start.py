@@ -16,8 +16,12 @@ LOOPS = {
     "for epoch in tqdm(range(4)):\n    see()": {"epoch of 4": 3},
     "def train():\n    see()\nfor epoch in range(4):\n    train()": {"epoch of 4": 3},
     "for e in range(2):\n    for i in range(3):\n        see()": {"e of 2": 1, "i of 3": 2},
+    "start = 0\nfor epoch in range(start, 4):\n    see()": {"epoch of 4": 3},
+    "def go(start):\n    for e in range(start, 4):\n        see()\nstart = 0\ngo(start)": {},
+    "start = 0\nif not see: start += 1\nfor e in range(start, 4):\n    see()": {},
+    "start = 0\nif not see: start, one = 1, 2\nfor e in range(start, 4):\n    see()": {},
     # Some of the script's own decides where these begin, or end.
-    "start = 0\nfor epoch in range(start, 4):\n    see()": {},
+    "start = int('0')\nfor epoch in range(start, 4):\n    see()": {},
     "left = 4 - 0\nfor epoch in range(max(left, 1)):\n    see()": {},
     "for epoch in range(4):\n    see()\n    if epoch == 9:\n        break": {},
     "for epoch in itertools.count():\n    see()\n    if epoch == 3:\n        break": {},

@@ -87,6 +87,10 @@ AGAIN_WITHIN = (
     "saves `state.run.epoch` as 0 next, where the checkpoint has 0, and never asks it",
 )
 
+LOOP = (
+    "warning",
+    "begins its loop over `epoch` anew, and nothing that it saves says how far it was",
+)
 ORDER = ("warning", "begins its next epoch with the batch that the run began with")
 
 
@@ -101,7 +105,7 @@ ORDER = ("warning", "begins its next epoch with the batch that the run began wit
         ((STEP_LR, LATER, UNLOADED), [GUESS]),
         ((STEP_LR, UNSAVED, UNLOADED), [COUNTED]),
         ((STEP_LR, UNSAVED, FORWARD), []),
-        ((STEP_LR, UNSAVED, UNLOADED, *FROM_NOWHERE), [COUNTED_GUESS, ORDER]),
+        ((STEP_LR, UNSAVED, UNLOADED, *FROM_NOWHERE), [COUNTED_GUESS, LOOP, ORDER]),
         (
             (
                 ("CosineAnnealingLR(optimizer, T_max=args.epochs)", "StepLR(optimizer, 1, 0.9)"),

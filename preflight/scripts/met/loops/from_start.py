@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from types import FrameType
 
-from preflight.scripts.met.loops.counted import at_work, held
+from preflight.scripts.met.loops.counted import at_work, held, parsed
 from preflight.scripts.watch import Watch
 
 _RANGES = ("range", "trange")
@@ -29,14 +29,33 @@ def passes_from_start(watch: Watch) -> dict[str, int]:
 
 
 def _numbers(over: ast.expr, frame: FrameType) -> range | None:
-    """Give the numbers of a loop whose first one stands in the text, or is left out."""
+    """Give the numbers of a loop whose first one is always the same."""
     for one in ast.walk(over):
         if isinstance(one, ast.Call) and isinstance(one.func, ast.Name) and one.func.id in _RANGES:
             given = [held(each, frame) for each in one.args]
-            is_fixed = len(given) == 1 or isinstance(one.args[0], ast.Constant)
+            is_fixed = len(given) == 1 or _is_fixed(one.args[0], frame.f_code.co_filename)
             if is_fixed and given and all(type(each) is int for each in given):
                 return range(*given)
     return None
+
+
+def _is_fixed(number: ast.expr, file: str) -> bool:
+    """Whether it stands in the text: also under a name that is given nothing else in the file."""
+    if not isinstance(number, ast.Name):
+        return isinstance(number, ast.Constant)
+    name, tree = number.id, parsed(file)
+    nodes = [*ast.walk(tree)] if tree is not None else []
+    given = [one for one in nodes if isinstance(one, ast.Assign) and _names(one.targets[0], name)]
+    stores = [one for one in nodes if _names(one, name) and not isinstance(one.ctx, ast.Load)]  # type: ignore[attr-defined]
+    is_handed_in = any(isinstance(one, ast.arg) and one.arg == name for one in nodes)
+    is_once = len(given) == len(stores) and all(
+        isinstance(one.value, ast.Constant) for one in given
+    )
+    return bool(given) and is_once and not is_handed_in
+
+
+def _names(node: ast.AST, name: str) -> bool:
+    return isinstance(node, ast.Name) and node.id == name
 
 
 def _leaves(statement: ast.stmt) -> bool:
