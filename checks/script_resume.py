@@ -9,8 +9,9 @@ What it finds
     the learning rate of the first step where a schedule had moved it, with a schedule that begins
     anew, or from a step or an epoch before that of the checkpoint. As a warning: another learning
     rate, the batches of the beginning once more, or an epoch in the order of the first one, an
-    epoch that is counted again, and a checkpoint that is never asked how far training was. A script
-    without any of these, and one that saves only at its end, is not rehearsed, which the page says.
+    epoch that is counted again, and a checkpoint that is never asked how far training was, or does
+    not say it. A script without any of these, and one that saves only at its end, is not rehearsed,
+    which the page says.
 
 Why it matters
     It shows itself after a crash, hours or days into the run: what was trained until then is lost,
@@ -49,7 +50,7 @@ _FIX = {
     "rate": "Save the scheduler's state_dict(), and load it after the scheduler was made.",
     "data": "Save the state of the sampler or of the random generators, or seed by the epoch.",
     "order": "Save the state of the random generators, or seed the order by the epoch.",
-    "step": "Start the loop behind the epoch or step that the checkpoint names.",
+    "step": "Save the epoch or step, and start the loop behind the one that the checkpoint names.",
 }
 
 

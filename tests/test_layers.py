@@ -72,6 +72,7 @@ FLOORS = {
     "loaders.workers": 27,
     "resuming": 27,
     "storage": 28,
+    "scripts.saving.states": 28,
     "loaders": 28,
     "epochs": 28,
     "models": 29,

@@ -9,11 +9,12 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
+from preflight.resuming.begun_anew import of_loops, of_names
 from preflight.resuming.facts import Difference
 from preflight.resuming.moments import SAVE, STEP, Average, Moment, Owner
 from preflight.resuming.never_asked import of_unread_counts, of_unread_schedules
 from preflight.resuming.rates import first_unlike, of_counted, of_schedules, pairs_of, same
-from preflight.resuming.stands import goes_on_within, of_counts, of_names
+from preflight.resuming.stands import goes_on_within, of_counts
 
 # Weights that were saved as bfloat16 and read back differ by that much of their size.
 _ROUNDED = 2.0**-7
@@ -62,20 +63,33 @@ def differences(first: Sequence[Moment], again: Sequence[Moment]) -> list[Differ
         found += _of_owner(start, at_save, after, owner, saved)
     if not any(one.what == "weights" for one in found):
         found += _of_averages(first, saved[-1], [one for one in again if one.averages])
-    if not any(one.what == "rate" for one in found):
-        found += of_schedules((begun[0], resumed), saved[-1], first, again)
-    if not any(one.what == "rate" for one in found):
-        found += of_counted(resumed, saved[-1], first, again)
-    if not any(one.what == "rate" for one in found):
-        found += of_unread_schedules(resumed, again)
-    found += of_counts(saved, first, again)
-    if not any(one.what == "step" for one in found):
-        found += [*of_unread_counts(resumed, again), *of_names(saved, first, again)][:1]
+    for told in (
+        of_schedules((begun[0], resumed), saved[-1], first, again),
+        of_unread_schedules(resumed, again),
+        of_counted(resumed, saved[-1], first, again),
+    ):
+        found = _surest([one for one in found if one.what == "rate"], [*told], found)
+    for told in (
+        of_counts(saved, first, again, resumed.unread_counts),
+        of_names(saved, first, again),
+        of_unread_counts(resumed, first, again),
+        of_loops(saved, first, again),
+    ):
+        found = _surest([one for one in found if one.what == "step"], [*told], found)
     if goes_on_within(saved, first, again):
         found = [one for one in found if one.is_fault or one.what not in ("rate", "step")]
     if not any(one.is_fault for one in found):
         found += _of_data(begun[0], later, resumed, in_epoch=saved[-1].in_epoch)
     return found
+
+
+def _surest(
+    known: Sequence[Difference], more: Sequence[Difference], found: Sequence[Difference]
+) -> list[Difference]:
+    """Give what was found with more of the same, unless that is no surer than what is known."""
+    if any(one.is_fault for one in known) or not any(one.is_fault or not known for one in more):
+        return [*found]
+    return [*(one for one in found if one not in known), *more]
 
 
 def _of_owner(

@@ -96,6 +96,9 @@ class Moment:
     counts: Mapping[str, int] = field(default_factory=dict)
     """Of a save: what it says of how far training is, `{"epoch": 3}`."""
 
+    loops: Mapping[str, int] = field(default_factory=dict)
+    """Of a save: how many passes are over of loops that begin anew in each run."""
+
     is_sample: bool = False
     """Of a save: whether it holds what a model makes, such as pictures, and no weights."""
 

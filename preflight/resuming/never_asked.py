@@ -8,6 +8,9 @@ from preflight.resuming.facts import Difference
 from preflight.resuming.moments import SAVE, Moment
 from preflight.values.names import first_of
 
+# Of what is the same in so many saves nothing tells that it counts.
+_TWO = 2
+
 
 def of_unread_schedules(resumed: Moment, again: Sequence[Moment]) -> Iterator[Difference]:
     """Tell of a schedule that begins anew, by the state that is left unread beside it.
@@ -35,9 +38,16 @@ def _counts(moment: Moment) -> list[int]:
     return plain or [max((one.scheduled for one in moment.owners), default=0)]
 
 
-def of_unread_counts(resumed: Moment, again: Sequence[Moment]) -> Iterator[Difference]:
+def of_unread_counts(
+    resumed: Moment, first: Sequence[Moment], again: Sequence[Moment]
+) -> Iterator[Difference]:
     """Tell, as a guess, of one that cannot know how far training was, unless by a file's name."""
-    held = resumed.unread_counts
+    every = [one.counts for one in first if one.what == SAVE and one.counts]
+    held = {
+        name: count
+        for name, count in resumed.unread_counts.items()
+        if len(every) < _TWO or any(one.get(name, count) != count for one in every)
+    }
     saved = (one.counts for one in again if one.what == SAVE and one.counts)
     if not held or any(one.get(name, -1) > held[name] for one in saved for name in held):
         return

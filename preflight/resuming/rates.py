@@ -70,18 +70,36 @@ def of_counted(
     now = next((one for one in again if one.what == SAVE and one.steps), None)
     if later is None or now is None:
         return
+    alike = _like(now, saved, first)
     for number, at_save in enumerate(saved.owners):
-        each = [one.owners[number : number + 1] for one in (begun_again, later, now)]
-        rates = [one.owners[number].rates for one in first if len(one.owners) > number]
-        if not all(each) or all(same(rates[0], one) for one in rates):
-            continue
-        for name, count in at_save.schedules.items():
-            begun, after, held = (one[0].schedules.get(name, -1) for one in each)
-            is_anew = 0 <= begun <= 1 and begun + _SURELY_LESS <= count
-            goes_on = count < after and begun < held <= begun + now.steps
-            if is_anew and goes_on and (held < after or held <= count):
+        each = [
+            one.owners[number : number + 1] for one in (begun_again, later, now, alike or later)
+        ]
+        for name, count in at_save.schedules.items() if all(each) else ():
+            begun, after, held, then = (one[0].schedules.get(name, -1) for one in each)
+            if not 0 <= begun <= 1 or not count < after or not 0 < held <= begun + now.steps:
+                continue
+            is_less = begun + _SURELY_LESS <= count and begun < held
+            is_behind = alike is not None and held < then and held <= count
+            # Where nothing says how far training is, one less may come of when it was saved.
+            is_guess = not (saved.counts or begun) and count == held == 1
+            if (is_less and (held < after or held <= count)) or is_behind or is_guess:
                 text = f"counts its {name.split()[0]} from {begun} on, and not from {count:,}"
-                yield Difference(what="rate", text=f"{text}: its schedule begins anew")
+                if is_behind and not is_less:
+                    text = f"counts its {name.split()[0]} to {held:,} by its next save, "
+                    text += f"and not to {then:,}"
+                is_fault = is_less or is_behind
+                text += f": its schedule {'begins' if is_fault else 'may begin'} anew"
+                yield Difference(what="rate", text=text, is_fault=is_fault)
+
+
+def _like(now: Moment, saved: Moment, first: Sequence[Moment]) -> Moment | None:
+    """Give the save of the first run that says to be as far as this one: behind its checkpoint."""
+    for one in first:
+        for name, count in one.counts.items():
+            if now.counts.get(name) == count > saved.counts.get(name, count):
+                return one
+    return None
 
 
 def first_unlike(mine: Sequence[float], theirs: Sequence[float]) -> tuple[str, str]:

@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 import itertools
-import os
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
+from preflight.resuming.begun_anew import loop_begun_anew
 from preflight.resuming.facts import Difference
 from preflight.resuming.moments import SAVE, Moment
 
-_NUMBER = re.compile(r"\d+")
-
 
 def of_counts(
-    saved: Sequence[Moment], first: Sequence[Moment], again: Sequence[Moment]
+    saved: Sequence[Moment],
+    first: Sequence[Moment],
+    again: Sequence[Moment],
+    unread: Collection[str] = (),
 ) -> Iterator[Difference]:
-    """Compare what the next checkpoint says of how far training is with what this one says."""
+    """Compare what the next checkpoint says of how far training is with what this one says.
+
+    Of counts that are `unread` the script has never asked its checkpoint.
+    """
     before = _counts(saved)
     after = _counts(one for one in again if one.what == SAVE)
-    if after and (behind := [one for one in before if after.get(one, before[one]) < before[one]]):
+    behind = [one for one in before if after.get(one, before[one]) < before[one]]
+    if any(_is_epoch(one) and after.get(one, 0) > count for one, count in before.items()):
+        behind = [one for one in behind if _runs_on(one, first)]
+    if behind:
         yield _stands_at(behind[0], before, after, is_fault=True)
         return
     # Where each save of the first run counted further, this one should have as well; before its
@@ -31,33 +37,18 @@ def of_counts(
     stands = [one for one in counted if after.get(one) == before[one]]
     # An epoch may be begun again on purpose, and the step that was the last one is taken again
     # where its own number is saved; what counts steps has otherwise gone on with each.
-    steps = [one for one in stands if one != "epoch" and taken is not None]
+    steps = [one for one in stands if not _is_epoch(one) and taken is not None]
     is_anew = taken is not None and _is_anew(taken, saved[-1])
     goes_on = any(after.get(one, number) > number for one, number in before.items())
     if stands and stands == counted and not (steps and goes_on):
+        told = (steps or counted)[0]
         is_fault = is_anew if steps else taken is not None and _is_earlier(taken, saved[-1], first)
-        yield _stands_at((steps or counted)[0], before, after, is_fault=is_fault)
+        is_fault |= not steps and loop_begun_anew(saved, first, again) is not None
+        is_unread = taken is not None and told in unread
+        one = _stands_at(told, before, after, is_fault=is_fault or is_unread)
+        yield one._replace(text=f"{one.text}, and never asks it") if is_unread else one
     elif is_anew and (alone := [one for one in steps if _runs_on(one, first)]):
         yield _stands_at(alone[0], before, after, is_fault=True)
-
-
-def of_names(
-    saved: Sequence[Moment], first: Sequence[Moment], again: Sequence[Moment]
-) -> Iterator[Difference]:
-    """Tell, as a guess, of one that saves under the number of its checkpoint once more.
-
-    So it is seen of who counts in names alone: `step_500`, where the first run went on to another.
-    """
-    later = next((one for one in first if one.what == SAVE and one.steps > saved[-1].steps), None)
-    now = next((one for one in again if one.what == SAVE and one.steps and one.path), None)
-    if later is None or now is None or saved[-1].counts or now.is_sample:
-        return
-    here, there, held = (_NUMBER.findall(one.path) for one in (now, later, saved[-1]))
-    is_alike = len({_NUMBER.sub("#", one.path) for one in (now, later, saved[-1])}) == 1
-    if is_alike and here == held and list(map(int, there)) > list(map(int, held)):
-        text = f"saves {os.path.basename(now.path)} once more, and not "
-        text += f"{os.path.basename(later.path)}: it may begin its count anew"
-        yield Difference(what="step", text=text, is_fault=False)
 
 
 def _is_anew(taken: Moment, saved: Moment) -> bool:
@@ -73,7 +64,7 @@ def _is_earlier(taken: Moment, saved: Moment, first: Sequence[Moment]) -> bool:
     later = next((one for one in counting if one.steps > saved.steps), None)
     if here is None or later is None:
         return False
-    epochs = later.counts.get("epoch", 0) - here.counts.get("epoch", 0)
+    epochs = _epoch(later) - _epoch(here)
     passes = later.passes - here.passes
     # Passes may have been longer in the first run, where a script counts its epochs by steps.
     takes_more = later.steps - here.steps < taken.steps * epochs
@@ -84,7 +75,7 @@ def _runs_on(name: str, first: Sequence[Moment]) -> bool:
     """Whether it counted further with each save and beyond an epoch: some begin anew in each."""
     saves = [one for one in first if one.what == SAVE and name in one.counts]
     pairs = [(one, two) for one, two in itertools.pairwise(saves) if two.steps > one.steps]
-    is_beyond = any(two.counts.get("epoch", 0) > one.counts.get("epoch", 0) for one, two in pairs)
+    is_beyond = any(_epoch(two) > _epoch(one) for one, two in pairs)
     return is_beyond and all(two.counts[name] > one.counts[name] for one, two in pairs)
 
 
@@ -98,6 +89,14 @@ def goes_on_within(
     stays = any(now.get(one) == number < further.get(one, number) for one, number in before.items())
     goes_on = any(now.get(one, number) > number for one, number in before.items())
     return saved[-1].in_epoch and stays and goes_on
+
+
+def _is_epoch(name: str) -> bool:
+    return name.rpartition(".")[2] == "epoch"
+
+
+def _epoch(save: Moment) -> int:
+    return next((count for name, count in save.counts.items() if _is_epoch(name)), 0)
 
 
 def _counts(saves: Iterable[Moment]) -> dict[str, int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 import torch
 from torch.optim.lr_scheduler import (
+    ExponentialLR,
     LambdaLR,
     LinearLR,
     MultiStepLR,
@@ -19,7 +21,7 @@ from torch.optim.lr_scheduler import (
 
 from preflight.resuming.moments import SAVE, STEP, Moment
 from preflight.resuming.rates import of_counted
-from preflight.scripts.saving.owners import owner_of
+from preflight.scripts.saving.states.owners import owner_of
 
 Make = Callable[[torch.optim.Optimizer], Any]
 
@@ -105,8 +107,18 @@ def every(optimizer: torch.optim.Optimizer) -> StepLR:
     return StepLR(optimizer, 9)
 
 
+def by_function(optimizer: torch.optim.Optimizer) -> LambdaLR:
+    args = argparse.Namespace(every=30)
+    return LambdaLR(optimizer, lambda one: 0.1 ** (one // args.every))
+
+
+def seldom(optimizer: torch.optim.Optimizer) -> StepLR:
+    """Has not moved the rate as yet."""
+    return StepLR(optimizer, 3000)
+
+
 @pytest.mark.parametrize("more", [2, NEXT - SAVED_AT, SAVED_AT, NEXT - 1])
-@pytest.mark.parametrize("make", [milestones, in_turn, every])
+@pytest.mark.parametrize("make", [milestones, in_turn, every, by_function, seldom])
 def test_a_schedule_that_is_lost_between_its_milestones_is_told(make: Make, more: int) -> None:
     (text,) = told(make, loses(make), more=more)
 
@@ -136,6 +148,37 @@ def test_a_schedule_by_a_function_may_count_from_there() -> None:
         return lambda optimizer: LambdaLR(optimizer, lambda one: 0.5 ** (one + begin > 4))
 
     assert told(by(0), loses(by(SAVED_AT))) == []
+
+
+def test_a_schedule_that_goes_by_what_is_not_seen_is_left_alone() -> None:
+    stands = {"at": 0}
+
+    def by(optimizer: torch.optim.Optimizer) -> LambdaLR:
+        return LambdaLR(optimizer, lambda _: 0.5 ** (stands["at"] > 4))
+
+    def by_another(optimizer: torch.optim.Optimizer) -> LambdaLR:
+        return LambdaLR(optimizer, lambda one: 2 * by_hand(one))
+
+    def by_hand(one: int) -> float:
+        return 0.5 ** (one > 30)
+
+    def moving(step: int) -> tuple[Any, ...]:
+        stands["at"] = step
+        return ()
+
+    assert told(by, loses(by), to=moving) == []
+    assert told(by_another, loses(by_another)) == []
+
+
+def test_a_schedule_that_does_the_same_with_each_step_has_lost_nothing() -> None:
+    def alike(optimizer: torch.optim.Optimizer) -> ExponentialLR:
+        return ExponentialLR(optimizer, 0.9)
+
+    def each(optimizer: torch.optim.Optimizer) -> StepLR:
+        return StepLR(optimizer, 1, 0.9)
+
+    for make in (alike, each):
+        assert told(make, loses(make)) == []
 
 
 def test_a_schedule_that_is_told_the_step_is_left_alone() -> None:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 
+from preflight.resuming.begun_anew import of_loops, of_names
 from preflight.resuming.facts import Difference
 from preflight.resuming.moments import SAVE, Moment, Owner
-from preflight.resuming.stands import of_counts, of_names
+from preflight.resuming.stands import of_counts
 
 TWO = (Owner(kind="AdamW", weights=20), Owner(kind="AdamW", weights=30))
 
@@ -45,6 +49,15 @@ def test_a_step_that_two_optimizers_take_again_is_no_more_than_a_warning() -> No
     assert told(RUNS_ON, save(2, 0, 2)) == [("steps", False)]
     assert told(RUNS_ON, save(2, 1, 2)) == []
     assert told(RUNS_ON, save(6, 0, 2)) == [("steps", True)]
+
+
+WITHIN_EPOCHS = [save(6, 0, 3), save(12, 1, 3), save(18, 2, 3)]
+
+
+@pytest.mark.parametrize(("epoch", "count", "is_told"), [(1, 2, False), (0, 2, True)])
+def test_steps_of_a_later_epoch_may_be_fewer(*, epoch: int, count: int, is_told: bool) -> None:
+    assert bool(told(WITHIN_EPOCHS, save(4, epoch, count))) == is_told
+    assert told(RUNS_ON, save(4, epoch, 1)) == [("steps", True)]
 
 
 def epochs(steps: int, epoch: int, passes: int) -> Moment:
@@ -91,11 +104,58 @@ def test_an_epoch_of_many_short_passes_is_begun_again() -> None:
 def test_a_count_in_names_alone_that_begins_anew_is_a_guess(
     *, held: str, later: str, now: str, told: bool
 ) -> None:
-    saved = Moment(what=SAVE, steps=2, path=f"/job/{held}", is_folder=True)
-    next_one = Moment(what=SAVE, steps=4, path=f"/job/{later}", is_folder=True)
-    again = Moment(what=SAVE, steps=2, path=f"/job/{now}", is_folder=True)
+    saved = Moment(what=SAVE, steps=3, path=f"/job/{held}", is_folder=True)
+    next_one = Moment(what=SAVE, steps=6, path=f"/job/{later}", is_folder=True)
+    again = Moment(what=SAVE, steps=3, path=f"/job/{now}", is_folder=True)
 
     found = [*of_names([saved], [saved, next_one], [again])]
 
     said = "saves step_2 once more, and not step_4: it may begin its count anew"
     assert [(one.text, one.is_fault) for one in found] == ([(said, False)] if told else [])
+
+
+def test_a_count_that_is_never_asked_for_and_stands_has_begun_anew() -> None:
+    first = [epochs(2, 0, 1), epochs(4, 1, 2)]
+    unread: dict[str, int]
+
+    for unread in ({}, {"epoch": 0}):
+        (one,) = of_counts(first[:1], first, [epochs(2, 0, 1)], unread)
+        assert one.is_fault == bool(unread)
+
+
+def in_names(steps: int, number: int, **more: Any) -> Moment:
+    path = f"/job/out/step_{number}/last.pt"
+    return Moment(what=SAVE, steps=steps, owners=TWO, path=path, holds_state=True, **more)
+
+
+@pytest.mark.parametrize(
+    ("steps", "taken", "is_sure"), [((8, 16), 8, True), ((6, 16), 6, False), ((8, 16), 4, False)]
+)
+def test_a_number_in_names_that_is_that_of_the_steps_has_begun_anew(
+    steps: tuple[int, int], taken: int, *, is_sure: bool
+) -> None:
+    """And one in a name that stays as it is, where the epoch is that of the checkpoint."""
+    first = [in_names(steps[0], 4, counts={"epoch": 0}), in_names(steps[1], 8, counts={"epoch": 0})]
+
+    (one,) = of_names(first[:1], first, [in_names(taken, 4, counts={"epoch": 0})])
+    assert one.is_fault == is_sure
+    assert one.text.startswith("saves step_4 once more, and not step_8: ")
+    assert [*of_names(first[:1], first, [in_names(taken, 8, counts={"epoch": 0})])] == []
+    assert [*of_names(first[:1], first, [in_names(taken, 4, counts={"epoch": 1})])] == []
+
+
+@pytest.mark.parametrize(
+    ("now", "is_told"), [({"e of 20": 0}, True), ({"e of 20": 1}, False), ({"e of 19": 0}, False)]
+)
+def test_a_loop_that_always_begins_anew_shows_what_does(
+    now: dict[str, int], *, is_told: bool
+) -> None:
+    def found(**counts: int) -> list[tuple[str, bool]]:
+        first = [in_names(2 * n, n, loops={"e of 20": n - 1}, counts=counts) for n in (1, 2)]
+        names = [one if counts else replace(one, path="/job/last.pt") for one in first]
+        again = [replace(names[0], loops=now)]
+        told = [*of_names(names[:1], names, again), *of_loops(names[:1], names, again)]
+        return [(one.text.partition(",")[0], one.is_fault) for one in told]
+
+    assert found() == ([("begins its loop over `e` anew", False)] if is_told else [])
+    assert found(epoch=3) == [("saves step_1 once more", is_told)]

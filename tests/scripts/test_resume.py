@@ -242,17 +242,20 @@ TAKES: dict[str, tuple[str, tuple[Change, ...]]] = {
 }
 
 
+@pytest.mark.parametrize("typed", [None, "--resume {checkpoint}"])
 @pytest.mark.parametrize("name", TAKES)
 def test_a_script_that_takes_another_path_than_that_of_its_checkpoint_is_go(
-    name: str, tmp_path: Path
+    name: str, typed: str | None, tmp_path: Path
 ) -> None:
     """It is started with a folder above it, or a file in it, as it takes; else that is said."""
     resumed, changes = TAKES[name]
     write(tmp_path, "plain_resume.py", *changes)
 
-    report = rehearse(tmp_path)
+    report = rehearse(tmp_path, resume_with=typed)
 
-    assert (report.verdict, report.findings) == ("go", ())
+    is_open = typed is not None and "not rehearsed" in resumed
+    assert (report.verdict, report.findings) == ("cannot-judge" if is_open else "go", ())
+    resumed = resumed.removeprefix("resume not rehearsed: ")
     assert resumed in " ".join(render(report, verbose=1).split())
 
 

@@ -2,26 +2,55 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
+import types
 
 import pytest
 import torch
 
-from preflight.scripts.saving.weight_samples import COUNTS, is_sample, stands_at
+from preflight.scripts.saving.states.stated_counts import COUNTS, counts_in, holds_optimizer
+from preflight.scripts.saving.states.weight_samples import is_sample
+
+
+def _stands_at(state: object) -> tuple[dict[str, int], bool]:
+    return counts_in(state), holds_optimizer(state)
 
 
 @pytest.mark.parametrize("name", COUNTS)
 def test_counts_go_by_the_names_that_scripts_have(name: str) -> None:
-    assert stands_at({name: 3, "best": 0.5, "done": True}) == ({name: 3}, False)
-    assert stands_at({name: -1}) == ({}, False)  # as BasicSR names its last one
+    assert _stands_at({name: 3, "best": 0.5, "done": True}) == ({name: 3}, False)
+    assert _stands_at({name: -1}) == ({}, False)  # as BasicSR names its last one
 
 
 def test_an_optimizer_is_known_as_itself_and_by_its_state() -> None:
     optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=0.1)
 
     for one in (optimizer, optimizer.state_dict(), [optimizer.state_dict()]):
-        assert stands_at({"optimizer": one}) == ({}, True)
-    assert stands_at({"model": {"weight": torch.zeros(1)}}) == ({}, False)
+        assert _stands_at({"optimizer": one}) == ({}, True)
+    assert _stands_at({"model": {"weight": torch.zeros(1)}}) == ({}, False)
+
+
+def test_counts_lie_in_parts_of_a_checkpoint_and_in_plain_objects() -> None:
+    optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=0.1)
+    schedule = torch.optim.lr_scheduler.StepLR(optimizer, 1)
+    state, told = {"epoch": 2, "model": {"weight": torch.zeros(1)}}, {"trainer.epoch": 2}
+
+    assert _stands_at({"trainer": state}) == (told, False)
+    assert _stands_at({"trainer": types.SimpleNamespace(**state)}) == (told, False)
+    assert _stands_at({"trainer": {"optimizers": [optimizer]}, "loops": {"fit": {"step": 1}}}) == (
+        {"loops.fit.step": 1},
+        True,
+    )
+    assert _stands_at({"epoch": 2, "loader": {"epoch": 3}}) == ({"epoch": 2}, False)
+    for one in (
+        {"args": {"epoch": 90}, "opt": argparse.Namespace(epoch=90)},
+        {"training": argparse.Namespace(steps=90)},
+        {"optimizer": {**optimizer.state_dict(), "step": 3}},
+        {"schedule": {**schedule.state_dict(), "step": 3}},
+        {"history": [{"epoch": 3}], "kind": torch.nn.Module, "model": torch.nn.Linear(1, 1)},
+    ):
+        assert _stands_at(one)[0] == {}
 
 
 def test_what_a_model_makes_is_told_from_its_weights() -> None:
@@ -43,4 +72,4 @@ def test_a_script_without_torch_saves_as_well(monkeypatch: pytest.MonkeyPatch) -
     for name in ("torch", "torch.optim"):
         monkeypatch.delitem(sys.modules, name)
 
-    assert stands_at({"weights": [1.0], "epoch": 2}) == ({"epoch": 2}, False)
+    assert _stands_at({"weights": [1.0], "epoch": 2}) == ({"epoch": 2}, False)

@@ -8,9 +8,11 @@ from typing import Any
 
 from preflight.scripts.facts import Met
 from preflight.scripts.met.left_in_eval import left_of
+from preflight.scripts.met.loops.from_start import passes_from_start
 from preflight.scripts.met.loops.used_up import UsedUp
 from preflight.scripts.met.steps import trained_of
 from preflight.scripts.points import Point
+from preflight.scripts.saving.log import log_of
 from preflight.scripts.watch import Watch
 
 
@@ -41,6 +43,7 @@ def _is_own(watch: Watch) -> bool:
 
 def _backward(original: Callable[..., Any], watch: Watch) -> Callable[..., Any]:
     used_up = UsedUp(watch)
+    log_of(watch).loops = functools.partial(passes_from_start, watch)
 
     @functools.wraps(original)
     def backward(*args: Any, **kwargs: Any) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from preflight.cached_files.read import read_cache
@@ -14,7 +14,7 @@ from preflight.resuming.choice import NO_OPTION, Choice, choose
 from preflight.resuming.differences import chosen
 from preflight.resuming.facts import Resumed, SavedState
 from preflight.resuming.moments import Moment, read_lines
-from preflight.resuming.ways import Start, files_in
+from preflight.resuming.ways import Start, files_in, path_of
 from preflight.scripts.elsewhere import layer_of
 from preflight.scripts.facts import Rehearsal
 from preflight.scripts.read import look as run
@@ -122,10 +122,8 @@ def _gone_on(
         resumed, has_loaded = run_again(rehearsal, start, moments, asked)
     if start.is_guess and not has_loaded:
         return replace(resumed, unasked=NO_OPTION)
-    is_found = asked.options["resume_with"] is None
-    if is_found and not has_loaded and _is_doubtful(resumed):
-        above = _above(start.words[-1], asked.root) if start.words and not start.launch else []
-        resumed = _elsewise(resumed, rehearsal, start, above, moments, asked)
+    if not (has_loaded or start.launch) and _is_doubtful(resumed):
+        resumed = _elsewise(resumed, rehearsal, start, moments, asked)
     if resumed.unasked.endswith(NO_STEP) and any(map(_is_length, rehearsal.shortened)):
         resumed = _farther(resumed, rehearsal, start, moments, asked)
     return resumed
@@ -171,25 +169,24 @@ def _elsewise(
     resumed: Resumed,
     rehearsal: Rehearsal,
     start: Start,
-    folders: Iterable[str],
     moments: Sequence[Moment],
     asked: Asked,
 ) -> Resumed:
     """Start it with a folder above what it has not read, or a file in it; else leave it open."""
-    path = start.words[-1]
-    if not os.path.isabs(path):
+    saves = chosen(moments)
+    named = (path_of(saves, folder=False), path_of(saves))
+    path = next((one for one in named if any(one in word for word in start.words)), None)
+    if path is None:
         return resumed
-    for folder in folders:
+    for folder in _above(path, asked.root):
         _go_back(asked, moments)
-        other = start._replace(words=[*start.words[:-1], folder])
-        again, has_loaded = run_again(rehearsal, other, moments, asked)
+        again, has_loaded = run_again(rehearsal, _at(start, path, folder), moments, asked)
         if has_loaded:
             return again
     if resumed.error.startswith("IsADirectoryError"):
-        for file in files_in(path, chosen(moments))[:_MOST_FILES]:
+        for file in files_in(path, saves)[:_MOST_FILES]:
             _go_back(asked, moments)
-            other = start._replace(words=[*start.words[:-1], file])
-            again, _ = run_again(rehearsal, other, moments, asked)
+            again, _ = run_again(rehearsal, _at(start, path, file), moments, asked)
             if again.how in WHOLE and not again.code and not again.unasked:
                 return again
     # It has looked for a file in one, for one of a longer name, or for a file in place of a folder.
@@ -198,6 +195,11 @@ def _elsewise(
         why = f"{resumed.words} is not what it takes; name that by --resume-with"
         return replace(resumed, unasked=why)
     return resumed
+
+
+def _at(start: Start, path: str, other: str) -> Start:
+    """Give it with another path in its words."""
+    return start._replace(words=[word.replace(path, other) for word in start.words])
 
 
 def _names(path: str, error: str) -> bool:

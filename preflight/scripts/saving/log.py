@@ -10,7 +10,7 @@ import threading
 import time
 import traceback
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -19,16 +19,12 @@ from preflight.resuming.facts import SavedState
 from preflight.resuming.moments import SAVE, STEP, Average, Moment, Moved, Owner, ResumeWay, line_of
 from preflight.scripts.facts import Met
 from preflight.scripts.failing import guarded
-from preflight.scripts.saving.averages import Averages
 from preflight.scripts.saving.loading import loaded
-from preflight.scripts.saving.owners import owner_of
-from preflight.scripts.saving.read_keys import ReadKeys
-from preflight.scripts.saving.weight_samples import (
-    is_sample,
-    mark_of,
-    moves_nothing,
-    stands_at,
-)
+from preflight.scripts.saving.states.averages import Averages
+from preflight.scripts.saving.states.owners import owner_of
+from preflight.scripts.saving.states.read_keys import ReadKeys
+from preflight.scripts.saving.states.stated_counts import counts_in, holds_optimizer
+from preflight.scripts.saving.states.weight_samples import is_sample, mark_of, moves_nothing
 from preflight.scripts.watch import MOMENTS, Watch
 from preflight.users_code.facts import Frame
 from preflight.users_code.frames import said_by
@@ -76,6 +72,9 @@ class Log:
         """Whether it is known by what the script resumes."""
 
         self.loaded = ReadKeys()
+        self.loops: Callable[[], dict[str, int]] = dict
+        """Gives how many passes are over of loops that begin anew in each run."""
+
         self._within = threading.local()
         watch.on_stop += [self.read_back, self._may_go_on]
         if watch.layer is not None:
@@ -172,7 +171,7 @@ class Log:
         at = self.watch.place()
         own = self.real(path) if path else ""
         name = name_of(own, self.watch.root) if own else ""
-        counts, holds = stands_at(state)
+        counts, holds = counts_in(state), holds_optimizer(state)
         sample = not holds and is_sample(state, self._trains())
         self.watch.met(Met(what="sample" if sample else "save", at=at, name=name))
         moment = Moment(
@@ -188,6 +187,7 @@ class Log:
             in_epoch=self.watch.in_epoch,
             passes=self.watch.passes,
             counts=counts,
+            loops=self.loops(),
             is_sample=sample,
         )
         self._write(moment)

@@ -8,8 +8,6 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from preflight.objects.attributes import classes
-
 # Tensors of one owner, and numbers of each tensor.
 _TENSORS, _NUMBERS = 200, 8
 
@@ -18,12 +16,6 @@ _MOST_MADE = 100
 
 # Bytes of a batch, and things in it.
 _BYTES, _THINGS = 1 << 16, 200
-
-COUNTS = (
-    *("epoch", "step", "global_step", "iteration", "iter", "steps", "global_steps", "it"),
-    *("iter_num", "train_steps", "global_iter"),
-)
-"""Names by which checkpoints say how far training is."""
 
 
 def sample_of(tensors: Iterable[Any]) -> tuple[float, ...]:
@@ -96,24 +88,3 @@ def is_sample(state: object, optimizers: Iterable[Any]) -> bool:
         return False
     made = [one.shape for one in _tensors(state) if one.dim() > 1]
     return 0 < len(made) < _MOST_MADE and trained.isdisjoint(made)
-
-
-def stands_at(state: object) -> tuple[Mapping[str, int], bool]:
-    """Say how far training is by what is saved, and whether an optimizer's state is in it."""
-    if not isinstance(state, Mapping):
-        return {}, False
-    found = ((name, state.get(name)) for name in COUNTS)
-    counts = {  # -1 says that it is the last one
-        name: one
-        for name, one in found
-        if isinstance(one, int) and not isinstance(one, bool) and one >= 0
-    }
-    inner = list(state.values())
-    inner += [one for each in inner if isinstance(each, (list, tuple)) for one in each[:4]]
-    return counts, any(map(_is_state, (state, *inner)))
-
-
-def _is_state(one: object) -> bool:
-    if isinstance(one, Mapping):
-        return {"state", "param_groups"} <= one.keys()
-    return isinstance(one, classes("torch.optim", "Optimizer"))  # which Fabric saves as one

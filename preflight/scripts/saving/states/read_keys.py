@@ -5,35 +5,36 @@ What says how far training is, or a schedule, and is never asked for, was not go
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Any
 
-from preflight.scripts.saving.weight_samples import COUNTS
+from preflight.scripts.saving.states.stated_counts import counts_in, is_part, schedules_in
 from preflight.values.own_files import passes_on
 
 
 class LoadedState(dict[Any, Any]):
     """What was loaded; it is copied and saved as the plain dict that it stands for."""
 
-    def __init__(self, state: dict[Any, Any], asked: set[object]) -> None:
+    def __init__(self, state: dict[Any, Any], asked: set[str], within: str = "") -> None:
         super().__init__(state)
         self._asked = asked
+        self._within = within
 
     @passes_on
     def __getitem__(self, key: Any) -> Any:
-        self._asked.add(key)
+        self._asked.add(f"{self._within}{key}")
         return super().__getitem__(key)
 
     @passes_on
     def get(self, key: Any, *otherwise: Any) -> Any:
         """Give a part."""
-        self._asked.add(key)
+        self._asked.add(f"{self._within}{key}")
         return super().get(key, *otherwise)
 
     @passes_on
     def pop(self, key: Any, *otherwise: Any) -> Any:
         """Take a part out."""
-        self._asked.add(key)
+        self._asked.add(f"{self._within}{key}")
         return super().pop(key, *otherwise)
 
     def __iter__(self) -> Iterator[Any]:
@@ -73,14 +74,14 @@ class LoadedState(dict[Any, Any]):
         return dict, (dict(super().items()),)
 
     def _all(self) -> None:
-        self._asked.update(super().keys())
+        self._asked.update(f"{self._within}{one}" for one in dict.keys(self))
 
 
 class ReadKeys:
     """What was asked of all checkpoints that one process has loaded."""
 
     def __init__(self) -> None:
-        self._asked: set[object] = set()
+        self._asked: set[str] = set()
         self._counts: dict[str, int] = {}
         self._schedules: dict[str, int] = {}
 
@@ -88,14 +89,25 @@ class ReadKeys:
         """Give what was loaded so that it notes what it is asked for, where that may tell."""
         if type(given) is not dict:
             return given
-        counts = {name: given[name] for name in COUNTS if type(given.get(name)) is int}
-        every = ((name, _moved(one)) for name, one in given.items() if isinstance(name, str))
-        schedules = {name: moved for name, moved in every if moved is not None}
+        counts = {name: one for name, one in counts_in(given).items() if _is_in_dicts(given, name)}
+        schedules = schedules_in(given)
+        schedules = {name: one for name, one in schedules.items() if _is_in_dicts(given, name)}
         if not (counts or schedules):
             return given
         self._counts |= counts
         self._schedules |= schedules
-        return LoadedState(given, self._asked)
+        return self._noting(given, {*counts, *schedules})
+
+    def _noting(self, given: dict[Any, Any], names: Iterable[str], within: str = "") -> LoadedState:
+        """Give a part that notes what it is asked for, as do those in it that hold such names."""
+        inner = {
+            name: self._noting(held, names, f"{within}{name}.")
+            for name, held in given.items()
+            if type(held) is dict
+            and is_part(name, held)
+            and any(one.startswith(f"{within}{name}.") for one in names)
+        }
+        return LoadedState({**given, **inner}, self._asked, within)
 
     def unread_counts(self) -> dict[str, int]:
         """Give what says how far training is, where other parts were asked for, and none of it."""
@@ -107,12 +119,10 @@ class ReadKeys:
         return {name: one for name, one in self._schedules.items() if name not in self._asked}
 
 
-def _moved(state: object) -> int | None:
-    """Say how often a schedule had moved of which this is the state, or those of several."""
-    every = state if isinstance(state, (list, tuple)) else [state]
-    counts = [
-        one["last_epoch"]
-        for one in every
-        if isinstance(one, Mapping) and {"last_epoch", "_step_count"} <= one.keys()
-    ]
-    return min(counts) if counts and all(type(one) is int for one in counts) else None
+def _is_in_dicts(given: Any, name: str) -> bool:
+    """Whether it is seen who asks for it: what lies in an object is read in other ways."""
+    for one in name.split(".")[:-1]:
+        given = given.get(one)
+        if type(given) is not dict:
+            return False
+    return True

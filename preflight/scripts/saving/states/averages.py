@@ -14,7 +14,7 @@ from typing import Any
 
 from preflight.objects.attributes import subclasses
 from preflight.resuming.moments import Average
-from preflight.scripts.saving.weight_samples import numbers_of, sample_of
+from preflight.scripts.saving.states.weight_samples import numbers_of, sample_of
 
 # Each look goes over all objects, which takes a tenth of a second. After so many, it is known
 # whether there are copies of the weights; after so many more, whether they follow these.
