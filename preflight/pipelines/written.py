@@ -61,6 +61,16 @@ def written_in(parsed: Parsed, file: str) -> tuple[Reads, ...]:
     return written_in_all([(file, parsed)])
 
 
+def may_open(parsed: Parsed, file: str) -> bool:
+    """Whether a source has a pipeline, or a class that is one wherever it is made."""
+    return bool(written_in(parsed, file)) or any(
+        last_name(base) in ROOTS
+        for one in ast.walk(parsed.tree)
+        if isinstance(one, ast.ClassDef)
+        for base in one.bases
+    )
+
+
 def written_in_all(
     each: Sequence[tuple[str, Parsed]], start: StartOfScript = ANYHOW
 ) -> tuple[Reads, ...]:
@@ -98,7 +108,16 @@ def _pipelines(together: ReadTogether) -> tuple[Reads, ...]:
     for chain in chains:
         if id(chain[0]) not in inner:
             of_each.setdefault(id(chain[-1]), []).append(_pipeline(chain, sources))
-    return tuple(replace(_in_common(each), configs=configs) for each in of_each.values())
+    found = [_in_common(each) for each in of_each.values()]
+    found += (_of_own_class(one, sources) for one in meanings.handed.made_of(ROOTS))
+    return tuple(replace(one, configs=configs) for one in found)
+
+
+def _of_own_class(call: ast.Call, sources: _Sources) -> Reads:
+    """Give a pipeline that a class of the job's own makes of itself, of which nothing is known."""
+    at = sources.line(call)
+    stage = Stage(kind="other", at=at, handler="unknown")
+    return Reads(name=f"{at.file}:{at.line}", defined=at, guess=True, stages=(stage,))
 
 
 def _in_common(each: list[Reads]) -> Reads:

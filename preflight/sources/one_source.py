@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from preflight.pipelines.facts import RESAMPLED
 from preflight.pipelines.image_folder_calls import class_folders_in
-from preflight.pipelines.written import written_in
+from preflight.pipelines.written import may_open
 from preflight.sources.batch_loops.handed import handed_on
 from preflight.sources.batch_loops.loops import batch_loops, may_loop
 from preflight.sources.environment_reads import environment_reads
@@ -124,5 +124,5 @@ def of_parsed(parsed: Parsed, name: str, words: Words) -> SourceFile:
         handed=handed_on(every, name, loops) if words.loops else (),
         class_folders=class_folders_in(parsed, name) if words.classes else (),
         uses=files_used_in(parsed, name) if words.files else (),
-        opens=words.shards and bool(written_in(parsed, name)),
+        opens=words.shards and may_open(parsed, name),
     )

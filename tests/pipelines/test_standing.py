@@ -424,6 +424,44 @@ def test_a_pipeline_that_is_not_understood_is_told_with_a_command(
     assert not report.complete
 
 
+OWN_CLASSES = """import webdataset as wds
+
+class Images(wds.DataPipeline):
+    def __init__(self, urls):
+        super().__init__()
+        self.append(wds.SimpleShardList(urls))
+        self.append(wds.tarfile_to_samples())
+
+class Pairs(Images):
+    pass
+
+class Unused(wds.WebDataset):
+    pass
+
+class Round(Around):
+    pass
+
+class Around(Round):
+    pass
+
+{made}
+"""
+
+
+@pytest.mark.parametrize(("made", "count"), [("data = Pairs('d/0.tar')", 1), ("", 0)])
+@pytest.mark.parametrize("elsewhere", [False, True])
+def test_a_pipeline_that_a_class_makes_of_itself_is_told_where_one_is_made(
+    job: Path, made: str, count: int, monkeypatch: pytest.MonkeyPatch, *, elsewhere: bool
+) -> None:
+    own = OWN_CLASSES.format(made="" if elsewhere else made)
+    put(job, "images.py" if elsewhere else "train.py", content=own.encode())
+    if elsewhere:
+        put(job, "train.py", content=f"from images import Pairs\n{made}\n".encode())
+    monkeypatch.chdir(job)
+    report = preflight.run(folder=str(job), no_ledger=True, elsewhere=True)
+    assert sum("pipeline was not looked at" in one for one in report.reasons) == count
+
+
 def test_a_pipeline_that_is_understood_is_not_told_so(
     job: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -121,6 +121,18 @@ class HandedOver:
             is_of = isinstance(holder, ast.Call) and called(holder) == "vars"
             self.stored[""] += is_of or last_name(holder) == "__dict__"
 
+    def made_of(self, bases: Iterable[str]) -> Iterator[ast.Call]:
+        """Give the first call of each class that comes from one of these, however far."""
+        names, known = {*bases}, 0
+        while known < len(names):
+            known = len(names)
+            names |= {
+                name
+                for name, each in self.classes.items()
+                if any(last_name(base) in names for one in each for base in one.bases)
+            }
+        yield from (self.calls[one][0] for one in self.classes if one in names & self.calls.keys())
+
     # --- parameters
 
     def meant_by(self, call: ast.Call) -> OwnFunction | None:
