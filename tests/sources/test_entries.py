@@ -431,3 +431,10 @@ def test_what_neither_a_factory_nor_its_file_comes_to_is_a_note(
 
     assert severities(looked(tmp_path, "data:make_loader")) == {"data.py": wanted}
     assert severities(looked(tmp_path, "data.py:of_ranks")) == {"data.py": "error"}
+
+
+@pytest.mark.parametrize("other", ["main_sampling.py", "main_eval.py", "main_export_onnx.py"])
+def test_what_looks_at_a_trained_model_comes_behind_what_trains(tmp_path: Path, other: str) -> None:
+    for name in (other, "main_stage1.py"):
+        (tmp_path / name).write_text("if __name__ == '__main__':\n    main()\n", "utf-8")
+    assert scripts_in(str(tmp_path)) == ["main_stage1.py", other]

@@ -37,6 +37,10 @@ _ENTERS = re.compile(rb"^\w+(?:\.\w+)*\(|^(?:for|while|with) ", re.MULTILINE)
 _LOOPS = re.compile(rb"^(?:for|while) ", re.MULTILINE)
 
 _FIRST = re.compile(r"train|main|finetune|pretrain", re.IGNORECASE)
+_LAST = re.compile(
+    r"(?:^|_)(?:sampl|eval|test|infer|predict|generat|demo|export|convert|metric|plot|visuali)",
+    re.IGNORECASE,
+)
 _SCRIPT = re.compile(r"(?:(?:\w+_)?(?:train|main|finetune|pretrain)\w*|run)\.py", re.IGNORECASE)
 
 # Of models, what their names say of their sizes, in millions of parameters.
@@ -236,9 +240,9 @@ def _is_script(path: str) -> bool:
     )
 
 
-def _how_likely(path: str) -> tuple[bool, str]:
+def _how_likely(path: str) -> tuple[bool, bool, str]:
     name = os.path.basename(path)
-    return _FIRST.match(name) is None, name
+    return _FIRST.match(name) is None, _LAST.search(name) is not None, name
 
 
 def _at_top(folder: str) -> list[str]:
