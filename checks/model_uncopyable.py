@@ -40,6 +40,7 @@ _FIXES = {
     "pruned": "Copy before this module is pruned",
     "fsdp": "Copy before the model is sharded",
     "replicated": "Copy before replicate(…)",
+    "wrapper": "Copy before this module is wrapped",
     "module": "Give its class a __deepcopy__ that makes a copy",
 }
 _OTHER = "Leave it out of the module"

@@ -15,7 +15,7 @@ from preflight.models.remedies import remedy_for
 from preflight.objects import where
 from preflight.objects.attributes import classes, own_attributes
 from preflight.objects.copying import copying
-from preflight.objects.copying.refusing import is_module, is_wrapper
+from preflight.objects.copying.refusing import Inner, inner_of, is_module, is_sharding, is_wrapper
 from preflight.objects.copying.shared_functions import SharedFunction, wrapped_method
 from preflight.objects.facts import Definition, ModelCopy
 from preflight.objects.paths import ITSELF, last_step, type_name
@@ -40,8 +40,9 @@ def copy_model(
     again = _again(name, factory)
     copy = copying.try_copy(model)
     whole = _told(copied, copy, root, remedy_for(model, copy, again=again))
-    if whole.error is not None and is_wrapper(model):
-        copy = _copy_of_inner(model)
+    inner = inner_of(model)
+    if whole.error is not None and inner is not None:
+        copy = _copy_of_inner(inner)
         remedy = remedy_for(model, copy, again=again, of_inner=True)
         whole = replace(whole, inner=_told(copied, copy, root, remedy))
     line = find_copier(sources, root)
@@ -62,18 +63,18 @@ def _told(copied: Copied, copy: copying.Copy, root: str, remedy: Remedy) -> Copi
     )
 
 
-def _copy_of_inner(wrapper: object) -> copying.Copy:
+def _copy_of_inner(inner: Inner) -> copying.Copy:
     """Copy what the job copies: the module in a wrapper."""
-    copy = copying.try_copy(own_attributes(wrapper)["_modules"]["module"])
-    stuck = (replace(one, paths=tuple(map(_inside, one.paths))) for one in copy.stuck)
-    shared = (one._replace(path=_inside(one.path), uses=_inside(one.uses)) for one in copy.shared)
+
+    def there(path: str) -> str:
+        if path == ITSELF:
+            return inner.path
+        return f"{inner.path}{path}" if path.startswith("[") else f"{inner.path}.{path}"
+
+    copy = copying.try_copy(inner.module)
+    stuck = (replace(one, paths=tuple(map(there, one.paths))) for one in copy.stuck)
+    shared = (one._replace(path=there(one.path), uses=there(one.uses)) for one in copy.shared)
     return replace(copy, stuck=tuple(stuck), shared=tuple(shared))
-
-
-def _inside(path: str) -> str:
-    if path == ITSELF:
-        return "module"
-    return f"module{path}" if path.startswith("[") else f"module.{path}"
 
 
 def _again(name: str, factory: object) -> str | None:
@@ -148,7 +149,7 @@ def kind_of(thing: object, holder: object = None) -> str:
         torch: Any = sys.modules["torch"]
         with torch._C.DisableTorchFunctionSubclass():  # noqa: SLF001  the class's own may raise
             return "other" if cast("Any", thing).is_leaf else _kind_of_result(holder)
-    if names & {"FSDPModule", "FullyShardedDataParallel"}:
+    if "FSDPModule" in names or is_sharding(thing):
         return "fsdp"
     if is_wrapper(thing):
         return "wrapper"

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import collections
+import gc
 import re
 import sys
+import types
 from collections.abc import Iterable
 from typing import Any, cast
 
@@ -12,13 +14,19 @@ from preflight.models.facts import Remedy
 from preflight.objects.attributes import classes, own_attributes, slots
 from preflight.objects.copying import copying
 from preflight.objects.copying.copy_trial import attempt
-from preflight.objects.copying.refusing import is_module, is_wrapper
+from preflight.objects.copying.refusing import inner_of, is_module, is_tensor, is_wrapper, viewed_by
 
 _FEW = 3
 """Objects that are named one by one."""
 
 _ROWS: tuple[Any, ...] = (list, tuple, collections.deque)
 """What gives its parts by their numbers, and so do subclasses that leave that as it is."""
+
+_MOST = 100_000
+"""Objects among which weights are looked for; where there are more, there may be some."""
+
+_SHARED_ANYWAY = (type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType)
+"""What every copy shares."""
 
 _STEP = re.compile(r"\.(?P<name>[^\W\d]\w*)|\[(?P<number>\d+)\]|\['(?P<key>[^'\\]*)'\]")
 
@@ -32,9 +40,12 @@ def remedy_for(
     """
     stuck = {id(one.thing): one for one in copy.stuck}
     of, thing = "", model
-    if of_inner or (id(model) in stuck and is_wrapper(model)):
-        of, thing = "module", cast("Any", own_attributes(model).get("_modules"))["module"]
-        stuck.pop(id(model), None)
+    inner = inner_of(model)
+    if inner is not None and (
+        of_inner or (id(inner.wrapper) in stuck and is_wrapper(inner.wrapper))
+    ):
+        of, thing = inner.path, inner.module
+        stuck.pop(id(inner.wrapper), None)
     paths = {key: _written_in_python(model, one) for key, one in stuck.items()}
     nothing = Remedy(again=again)
     if None in paths.values() or any(_holds_weights(one.thing) for one in stuck.values()):
@@ -43,33 +54,47 @@ def remedy_for(
     if attempt(thing, things).error is not None:
         return nothing
     written = {key: path for key, path in paths.items() if path is not None}
-    detached = {key: path for key, path in written.items() if _is_tensor(things[key])}
+    detached = {key: path for key, path in written.items() if is_tensor(things[key])}
     rest = {key: path for key, path in written.items() if key not in detached}
-    types = _types(things, rest)
+    kinds = _types(things, rest)
     assigned = all(_is_assigned(stuck[key]) for key in detached)
     return Remedy(
         of=of,
         shared=tuple(written.values()) if len(written) <= _FEW else (),
         attributes=() if len(written) <= _FEW else _attributes(thing, things),
-        types=types,
+        types=kinds,
         detached=tuple(detached.values()) if assigned else (),
         again=again,
         is_enough=True,
-        is_enough_inside=assigned and (bool(types) or not rest),
+        is_enough_inside=assigned and (bool(kinds) or not rest),
     )
 
 
-def _is_tensor(thing: object) -> bool:
-    return issubclass(type(thing), classes("torch", "Tensor"))
-
-
 def _holds_weights(thing: object) -> bool:
-    """Whether a copy that shares it would train the original's weights."""
-    if not _is_tensor(thing):
-        return is_module(thing)
+    """Whether a copy that shares it would train the original's weights, or use them.
+
+    What lies in it is looked for without calling anything of it.
+    """
+    todo, seen = [thing], {id(thing)}
+    while todo:
+        one = todo.pop()
+        if is_module(one) or _is_weight(one) or len(seen) > _MOST:
+            return True
+        for part in () if isinstance(one, _SHARED_ANYWAY) else gc.get_referents(one):
+            if id(part) not in seen:
+                seen.add(id(part))
+                todo.append(part)
+    return False
+
+
+def _is_weight(thing: object) -> bool:
+    """Whether it is one, or a view of one."""
+    if not is_tensor(thing):
+        return False
     torch: Any = sys.modules["torch"]
+    of: Any = viewed_by(thing)
     with torch._C.DisableTorchFunctionSubclass():  # noqa: SLF001  the class's own may raise
-        return bool(cast("Any", thing).is_leaf)
+        return bool(cast("Any", thing).is_leaf or (of is not None and of.is_leaf))
 
 
 def _is_assigned(stuck: copying.Stuck) -> bool:

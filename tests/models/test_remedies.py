@@ -111,6 +111,19 @@ def sharded(*held: object) -> nn.Module:
     return model
 
 
+def in_pieces(*held: object, **options: Any) -> nn.Module:
+    """Build a model as FSDP1 shards it: with weights that are views, unless they are asked for."""
+    from torch.distributed.fsdp import FullyShardedDataParallel
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that it is old
+        return FullyShardedDataParallel(net(*held), device_id=torch.device("cpu"), **options)
+
+
+def compiled(model: nn.Module) -> nn.Module:
+    return torch.compile(model, backend="eager")  # type: ignore[return-value]
+
+
 def with_attribute(name: str, value: Callable[[Any], object]) -> nn.Module:
     model = net()
     setattr(model, name, value(model))
@@ -163,6 +176,18 @@ CASES: dict[str, Callable[[], nn.Module]] = {
     "DDP that holds a lock": lambda: DistributedDataParallel(net(threading.Lock())),
     "DDP with a group inside a model": lambda: nn.Sequential(ddp()),
     "torch.compile": lambda: torch.compile(net(threading.Lock()), backend="eager"),  # type: ignore[return-value,dict-item]
+    "torch.compile around DDP": lambda: compiled(ddp()),
+    "torch.compile around DDP that holds a lock": lambda: compiled(ddp(threading.Lock())),
+    "torch.compile in DDP": lambda: DistributedDataParallel(
+        compiled(net(threading.Lock())), process_group=group()
+    ),
+    "torch.compile around fully_shard": lambda: compiled(sharded()),
+    "torch.compile around a module that refuses": lambda: compiled(Refuses()),
+    "FSDP1": in_pieces,
+    "FSDP1, of a model that holds a lock": lambda: in_pieces(threading.Lock()),
+    "FSDP1 with the own parameters": lambda: in_pieces(use_orig_params=True),
+    "DDP twice in a model": lambda: nn.ModuleDict({"a": ddp(), "b": ddp(threading.Lock())}),
+    "a view of a weight": lambda: with_attribute("tied", lambda model: model[0].lin.weight[:2]),
     "replicate": replicated,
     "replicate, of a model that holds a lock": lambda: replicated(threading.Lock()),
     "fully_shard": sharded,
@@ -220,6 +245,7 @@ def _whole(tensor: Any) -> Any:
     return tensor.to_local() if hasattr(tensor, "to_local") else tensor
 
 
+@pytest.mark.filterwarnings("ignore:When using ..NO_SHARD")  # as FSDP1 does with one rank
 @pytest.mark.parametrize("case", CASES)
 def test_the_code_of_every_fix_makes_a_copy(tmp_path: Path, case: str) -> None:
     model = CASES[case]()
@@ -237,6 +263,13 @@ def test_the_code_of_every_fix_makes_a_copy(tmp_path: Path, case: str) -> None:
 IN_WORDS = frozenset(
     {
         "DDP with a group inside a model",
+        "torch.compile around fully_shard",
+        "torch.compile around a module that refuses",
+        "FSDP1",
+        "FSDP1, of a model that holds a lock",
+        "FSDP1 with the own parameters",
+        "DDP twice in a model",
+        "a view of a weight",
         "replicate",
         "replicate, of a model that holds a lock",
         "fully_shard",
@@ -267,6 +300,7 @@ def test_what_copies_by_itself_works_after_what_is_said(
         assert bool(code) == (case not in IN_WORDS)
         if not code:
             assert "AveragedModel" in words or "ModelEmaV3" in words
+            assert one.at.name == "tied" or "Leave it out" not in words or "held" in one.at.name
             continue
         timm = type("timm", (), {"utils": type("utils", (), {"ModelEmaV3": ModelEma})})
         ema = result_of(code, model=model, AveragedModel=AveragedModel, timm=timm)
@@ -337,7 +371,14 @@ def test_a_fix_that_was_taken_is_no_error_any_more(tmp_path: Path) -> None:
     assert (one.severity, again.severity) == (Severity.ERROR, Severity.NOTE)
 
 
-@pytest.mark.parametrize("make", [sharded, replicated, ddp, Refuses, older])
+@pytest.mark.parametrize(
+    "make",
+    [
+        *(sharded, replicated, ddp, Refuses, older, in_pieces),
+        lambda *held: compiled(ddp(*held)),
+        lambda *held: compiled(sharded(*held)),
+    ],
+)
 def test_what_refuses_does_not_hide_what_lies_below(
     tmp_path: Path, make: Callable[..., nn.Module]
 ) -> None:
@@ -346,7 +387,35 @@ def test_what_refuses_does_not_hide_what_lies_below(
 
     assert [name for name in names if name and name.endswith("held")]
     assert not [name for name in names if name and "hook" in name]
-    assert {one.split(".")[-1] for one in names if one} <= {"the model itself", "[0]", "held"}
+    last = {one.split(".")[-1] for one in names if one}
+    assert last <= {"the model itself", "[0]", "held", "_orig_mod", "_orig_mod[0]"}
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_what_shards_is_one_finding(tmp_path: Path, *, own: bool) -> None:
+    """Neither its groups nor its streams are told, nor the views that it makes of weights."""
+    (one,) = found(in_pieces(use_orig_params=own), tmp_path, "ema = copy.deepcopy(model)")
+
+    assert (one.at.name, one.evidence["kind"]) == ("the model itself", "fsdp")
+    assert (one.fix or "").startswith("Copy before the model is sharded")
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: compiled(ddp()),
+        lambda: in_pieces(use_orig_params=True),
+        lambda: DistributedDataParallel(compiled(net()), process_group=group()),
+    ],
+)
+def test_a_job_that_copies_the_module_in_any_wrapper_is_left_alone(
+    tmp_path: Path, make: Callable[[], nn.Module]
+) -> None:
+    model = make()
+
+    assert found(model, tmp_path, "ema = copy.deepcopy(model.module)") == []
+    copy.deepcopy(model.module)
+    assert found(model, tmp_path, "ema = copy.deepcopy(model)")
 
 
 def test_below_what_refuses_it_is_tried_again(tmp_path: Path) -> None:
@@ -356,6 +425,54 @@ def test_below_what_refuses_it_is_tried_again(tmp_path: Path) -> None:
 
     assert "[1][0].held" in {one.at.name for one in told}
     assert "[0].held" in {one.at.name for one in below}
+
+
+class Keeps:
+    """Is no module, and keeps one: in an attribute, in a slot, or in a list."""
+
+    def __init__(self, one: object) -> None:
+        self.one = one
+
+    def __reduce_ex__(self, _: Any) -> Any:
+        raise TypeError("cannot be written")
+
+
+class KeepsInSlot(Keeps):
+    __slots__ = ("one",)
+
+
+@pytest.mark.parametrize("keep", [Keeps, KeepsInSlot, lambda one: Keeps([{"teacher": one}])])
+def test_what_keeps_weights_is_not_shared(
+    tmp_path: Path, keep: Callable[[nn.Module], object]
+) -> None:
+    """A copy would train with the original's; what keeps none may be shared."""
+    holds = found(with_attribute("kept", lambda _: keep(net(threading.Lock()))), tmp_path)
+    (none,) = found(with_attribute("kept", lambda _: Keeps(threading.Lock())), tmp_path)
+
+    assert {one.fix.partition(":  ")[2] for one in holds if one.fix} == {
+        "second = make_model(); second.load_state_dict(model.state_dict())"
+    }
+    assert (none.fix or "").endswith("copy.deepcopy(model, {id(model.kept): model.kept})")
+
+
+@pytest.mark.parametrize("keep", [Keeps, KeepsInSlot])
+def test_what_is_no_module_hides_nothing_either(
+    tmp_path: Path, keep: Callable[[nn.Module], object]
+) -> None:
+    told = found(with_attribute("kept", lambda _: keep(net(threading.Lock()))), tmp_path)
+
+    assert {one.at.name for one in told} == {"kept", "kept.one[0].held"}
+
+
+def test_a_list_too_long_to_be_gone_through_is_no_object_of_its_own(tmp_path: Path) -> None:
+    many = [threading.Lock() for _ in range(2_500)]
+    (one,) = found(with_attribute("kept", lambda _: many), tmp_path)
+    (late,) = found(with_attribute("kept", lambda _: [Slots(1)] * 2_400 + many[:1]), tmp_path)
+
+    assert one.at.name == "kept[0]"
+    assert late.at.name == "kept"
+    for found_so_far in (one, late):
+        assert "the look stopped short (2,000 of 2," in found_so_far.message
 
 
 def test_where_the_look_stops_it_is_said(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from typing import Any
 from preflight.objects.attributes import own_attributes
 from preflight.objects.copying.copy_trial import Trial, attempt
 from preflight.objects.copying.made_of import Steps, of_copier, of_state, own_copier
-from preflight.objects.copying.refusing import below_refusing
+from preflight.objects.copying.refusing import below_refusing, compiled_in, is_sharding, viewed_by
 from preflight.objects.copying.shared_functions import SharedFunction, shared_functions
 from preflight.objects.paths import (
     ITSELF,
@@ -192,6 +192,8 @@ class _Walk:
         kind = type(thing)
         if kind in (list, tuple, dict):
             return self._items(thing)
+        if is_sharding(thing):  # by what every one of them keeps
+            copy.deepcopy(own_attributes(thing).get("process_group"))
         if kind is types.MethodType:
             return [(".__self__", thing.__self__)]  # type: ignore[attr-defined]
         own = own_copier(thing)
@@ -238,6 +240,8 @@ class _Walk:
     def named(self) -> Iterator[Stuck]:
         """Give what cannot be copied, with its paths, the shortest first."""
         for thing, error in self.stuck.values():
+            if id(compiled_in(thing)) in self.stuck or self._is_cut(thing) or _is_piece(thing):
+                continue  # it is told as what it is made of
             found = ways_to(thing, self.ways, id(self.root), tries=100_000)
             ways = sorted(found, key=_out_of_the_way)
             paths = dict.fromkeys(written("", "".join(s for _, s in way)) for way in ways)
@@ -247,6 +251,18 @@ class _Walk:
                 paths=tuple(path or ITSELF for path in paths) or ("?",),
                 holders=holders_on(ways[0], self._things) if ways else (),
             )
+
+    def _is_cut(self, thing: Any) -> bool:
+        """Whether it is a list too long to be gone through, of which some items are stuck."""
+        if type(thing) not in (list, tuple, dict):
+            return False
+        items = dict.values(thing) if type(thing) is dict else thing
+        return any(id(one) in self.stuck for one in itertools.islice(items, _ITEMS))
+
+
+def _is_piece(thing: object) -> bool:
+    """Whether it is a weight as FullyShardedDataParallel shows it: a view of all of them."""
+    return own_attributes(viewed_by(thing)).get("_is_flat_param") is True
 
 
 def _out_of_the_way(way: Way) -> bool:
