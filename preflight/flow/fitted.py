@@ -23,6 +23,7 @@ from preflight.objects.attributes import own_attributes
 from preflight.objects.facts import Definition
 from preflight.pipelines.stage_lines import Lines
 from preflight.users_code.frames import own_sources
+from preflight.values.own_files import is_our_line
 from preflight.values.wire import to_wire
 
 
@@ -119,7 +120,9 @@ def fit(
         fitting = Fitting(Lines(made, root, lambda: own_sources(root)), root)
         fitting.walk(loader, 0)
         return _fitted(fitting, loader, made, root, scratch)
-    except Exception:  # noqa: BLE001  the user's own classes say how they are copied
+    except Exception as error:  # the user's own classes say how they are copied
+        if is_our_line(error):
+            raise
         return None
 
 

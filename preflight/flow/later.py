@@ -9,7 +9,6 @@ import os
 import sys
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from types import FrameType
 from typing import Any, NamedTuple
 
@@ -22,7 +21,7 @@ from preflight.objects.attributes import classes, own_attributes
 from preflight.objects.facts import Definition
 from preflight.pipelines.stage_lines import Lines
 from preflight.users_code.frames import own_sources
-from preflight.values.own_files import passes_on, sent_there
+from preflight.values.own_files import is_our_line, passes_on, sent_there
 from preflight.values.wire import to_wire
 
 # Pipelines of other stages than those before them that are told apart.
@@ -136,8 +135,11 @@ def _counting(begins: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(begins)
     def begin(pipeline: Any, *given: Any, **named: Any) -> Any:
         if _ACTIVE:
-            with suppress(Exception):  # the user's own classes say how they are copied
+            try:
                 _ACTIVE[-1].fit(pipeline)
+            except Exception as error:  # the user's own classes say how they are copied
+                if is_our_line(error):
+                    raise
         return begins(pipeline, *given, **named)
 
     begin.of_later = True  # type: ignore[attr-defined]

@@ -134,6 +134,7 @@ IN_OTHERS = {
     "its epochs": ("preflight.batches.child.passing:run_epoch", "loader=job:make_loader"),
     "a rank": ("preflight.ranks.made.epoch_items:told_of_epoch", "loader=job:make_loader"),
     "the model": ("preflight.models.read:copy_model", "model=job:make_model"),
+    "what counts": ("preflight.flow.fitting:Fitting.stream", "loader=job:make_loader"),
 }
 
 

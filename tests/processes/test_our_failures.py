@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import collections
+import fractions
+import pickle
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -11,6 +14,8 @@ import pytest
 
 import preflight
 from preflight.findings.report import Broken, Report
+from preflight.formats.bytes.damaged import DamagedError
+from preflight.formats.torch import pickle_globals, pickles
 from preflight.render import terminal
 from preflight.shards.kind import SHARD
 from tests.archives import samples, tarred
@@ -128,3 +133,22 @@ def test_a_child_that_cannot_even_start_is_ours(tmp_path: Path) -> None:
 
     assert "a bug of preflight" in done.stdout
     assert "ended by itself with exit status 1" in done.stdout
+
+
+def test_a_failure_of_ours_in_a_pickle_is_no_damage_of_the_file(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It may raise the very exception by which a pickle that makes no sense is known."""
+
+    def planted(_name: str) -> bool:
+        raise KeyError("planted")
+
+    whole = pickle.dumps({"a": collections.OrderedDict(), "b": fractions.Fraction(1)})
+    odd = b"\x80\x04h\x07."
+    assert pickles.walk_bytes(whole).end == len(whole)
+    monkeypatch.setattr(pickle_globals, "is_known", planted)
+
+    with pytest.raises(KeyError, match="planted"):
+        pickles.walk_bytes(whole)
+    with pytest.raises(DamagedError):
+        pickles.walk_bytes(odd)

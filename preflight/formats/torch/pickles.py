@@ -164,11 +164,23 @@ def walk(
                     break
     except EOFError:
         raise DamagedError("cut", f"ends at {end:,} bytes, inside its pickle", offset=end) from None
-    except (IndexError, KeyError, ValueError):
+    except (IndexError, KeyError, ValueError) as error:
+        if not _comes_of_bytes(error, opcodes):
+            raise
         at = tape.base + tape.at
         text = f"holds a pickle that makes no sense at byte {at:,}"
         raise DamagedError("structure", text, offset=at) from None
     return WalkedPickle(None, globals=tuple(machine.globals), steps=most, framed=machine.framed)
+
+
+def _comes_of_bytes(error: BaseException, opcodes: Opcodes) -> bool:
+    """Whether an opcode found what it cannot do; what fails in code that it asks is ours."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    effects = {effect.__module__ for _, _, effect in filter(None, opcodes)}
+    at = trace.tb_frame.f_globals.get("__name__") if trace is not None else None
+    return at in (None, __name__, Machine.__module__, *effects)
 
 
 def _step(tape: _Tape, machine: Machine, opcodes: Opcodes = OPCODES) -> bool:
