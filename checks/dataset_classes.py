@@ -14,10 +14,11 @@ What it finds
     where these lie side by side, and else a warning.
 
     Sources are read, not run. It is an error where the script that is started writes the folder
-    out, by literals and defaults of its options; else a warning, as a guess: where only the end of
-    a path is known (`os.path.join(args.data, "train")`), under a test, or in a folder of sources
-    in a file that is not started. Splits without a class in common are left alone, and so are
-    labels that the source changes (`target_transform`, `.samples = …`) or does not use.
+    out, by literals, defaults of its options and keys of its files of settings; else a warning, as
+    a guess: where only the end of a path is known (`os.path.join(args.data, "train")`), under a
+    test, or in a folder of sources in a file that is not started. Splits without a class in common
+    are left alone, and so are labels that the source changes (`target_transform`, `.samples = …`)
+    or does not use.
 
     Where nothing of a path is known, or timm finds it (`create_dataset`), and where no source was
     looked at at all, splits that lie side by side and have most of their classes in common are held

@@ -4,9 +4,9 @@ What it finds
     Files that a brace range such as `data/{000..009}.tar` names, and that are not there. Of those
     that a live loader of webdataset opens by itself, too; where no loader is built, of those that
     the script which was named (`source=train.py`), or what it imports, names in full: as a literal,
-    in a list, or by a constant of its module. Of a folder of sources, the scripts in it that lead
-    there. Lines behind a test and in functions that nobody calls are left aside, and so is all of
-    it where the job runs elsewhere.
+    in a list, by a constant of its module, or by a key of a file of settings that it reads. Of a
+    folder of sources, the scripts in it that lead there. Lines behind a test and in functions that
+    nobody calls are left aside, and so is all of it where the job runs elsewhere.
 
     An error, and a warning where a handler goes on without them (`warn_and_continue`), or where a
     source names them and none is there, as they may lie elsewhere; a note where that is one of a
