@@ -443,6 +443,17 @@ def test_what_hydra_composes_is_known_where_one_file_says_it(
     assert shards_of(job, HYDRA.format(version="None", name=name), "data=v") == ()
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="has no pipes with names")
+def test_settings_without_an_end_are_not_waited_for(job: Path) -> None:
+    put(job, "conf/round.yaml", content=b"defaults:\n  - data: r\ndata: &a\n  data: *a\n")
+    put(job, "conf/data/r.yaml", content=b"data: &a\n  data: *a\n")
+    put(job, "conf/self.yaml", content=b"defaults:\n  - self\n")
+    os.mkfifo(job / "conf/pipe.yaml")
+    put(job, "conf/piped.yaml", content=b"defaults:\n  - pipe\n")
+    for name in ("round", "self", "pipe", "piped"):
+        assert shards_of(job, HYDRA.format(version="None", name=name)) == ()
+
+
 # --- in a run
 
 

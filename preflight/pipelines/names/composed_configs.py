@@ -13,6 +13,9 @@ from preflight.settings.config_values import read_config
 _PACKAGE = re.compile(r"^\s*#\s*@package\b", re.MULTILINE)
 _DEEPEST = 4
 
+# YAML can have a key lie in itself.
+_DEEPEST_KEY = 8
+
 # What is a text as it stands, and no number and no list.
 _PLAIN = re.compile(r"[A-Za-z./~][\w./:{}*?-]*[./][\w./:{}*?-]*")
 
@@ -23,7 +26,7 @@ def composed(path: str, read: dict[str, Any], depth: int = 0) -> dict[str, Any] 
     Which of two has the last word depends on their order, and on the version, so that neither is
     taken. None: something of it is not plain. Each file that is read is added to those that were.
     """
-    said = read[path] = read_config(path)
+    said = read[path] = read_config(path) if os.path.isfile(path) else None
     if not isinstance(said, dict) or depth > _DEEPEST:
         return None
     own = {key: value for key, value in said.items() if key != "defaults"}
@@ -61,6 +64,8 @@ def _taken_in(one: Any, folder: str, read: dict[str, Any], depth: int) -> dict[s
 def _of_file(folder: str, name: str, read: dict[str, Any], depth: int) -> dict[str, Any] | None:
     stem = name.removesuffix(".yaml")
     path = os.path.join(folder, f"{stem}.yaml")
+    if not os.path.isfile(path):
+        return None
     try:
         with open(path, encoding="utf-8") as file:
             if _PACKAGE.search(file.read()):
@@ -70,13 +75,13 @@ def _of_file(folder: str, name: str, read: dict[str, Any], depth: int) -> dict[s
     return composed(path, read, depth)
 
 
-def _both(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
-    """Put two together; what both say is nobody's."""
+def _both(one: dict[str, Any], other: dict[str, Any], depth: int = 0) -> dict[str, Any]:
+    """Put two together; what both say is nobody's, nor what lies deeper than anybody asks."""
     found = {**one, **other}
     for key in one.keys() & other.keys():
         its, others = one[key], other[key]
-        is_both = isinstance(its, dict) and isinstance(others, dict)
-        found[key] = _both(its, others) if is_both else None
+        is_both = isinstance(its, dict) and isinstance(others, dict) and depth < _DEEPEST_KEY
+        found[key] = _both(its, others, depth + 1) if is_both else None
     return found
 
 
@@ -98,10 +103,11 @@ def of_words(words: Iterable[str]) -> dict[str, Any]:
     return found
 
 
-def overruled(one: Mapping[str, Any], by: Mapping[str, Any]) -> dict[str, Any]:
+def overruled(one: Mapping[str, Any], by: Mapping[str, Any], depth: int = 0) -> dict[str, Any]:
     """Put the one over the other, as `OmegaConf.merge` does; a list is replaced as a whole."""
     found = {**one, **by}
     for key in one.keys() & by.keys():
         if isinstance(one[key], dict) and isinstance(by[key], dict):
-            found[key] = overruled(one[key], by[key])
+            is_near = depth < _DEEPEST_KEY
+            found[key] = overruled(one[key], by[key], depth + 1) if is_near else None
     return found
