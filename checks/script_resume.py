@@ -5,13 +5,14 @@ What it finds
     of its own (`--resume`, or what `--resume-with` says), or by what its sources read: an argument
     by its place, `resume=PATH`, a variable of the environment, a key of a configuration. Found is a
     second run that stops or hangs; that goes on with weights other than those saved, with an
-    average of them (EMA) that begins anew, with an empty state of an optimizer that had one, with
-    the learning rate of the first step where a schedule had moved it, with a schedule that begins
-    anew, or from a step or an epoch before that of the checkpoint. As a warning: another learning
-    rate, the batches of the beginning once more, or an epoch in the order of the first one, an
-    epoch that is counted again, and a checkpoint that is never asked how far training was, or does
-    not say it. A script without any of these, and one that saves only at its end, is not rehearsed,
-    which the page says.
+    average of them (EMA) that begins anew, with an empty state of an optimizer that had one, or
+    with that of another, with the learning rate of the first step where a schedule had moved it,
+    with a schedule that begins anew, or from a step or an epoch before that of the checkpoint. As a
+    warning: another learning rate, the batches of the beginning once more, or an epoch in the order
+    of the first one, an epoch that is counted again, a checkpoint that is never asked how far
+    training was, or does not say it, and a model that is trained later and not loaded as the others
+    are. A script without any of these, and one that saves only at its end, is not rehearsed, which
+    the page says.
 
 Why it matters
     It shows itself after a crash, hours or days into the run: what was trained until then is lost,

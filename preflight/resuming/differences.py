@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from preflight.resuming.begun_anew import of_loops, of_names
 from preflight.resuming.facts import Difference
 from preflight.resuming.moments import SAVE, STEP, Average, Moment, Owner
-from preflight.resuming.never_asked import of_unread_counts, of_unread_schedules
+from preflight.resuming.never_asked import of_late, of_unread_counts, of_unread_schedules
 from preflight.resuming.rates import first_unlike, of_counted, of_schedules, pairs_of, same
 from preflight.resuming.stands import goes_on_within, of_counts
 
@@ -61,7 +61,8 @@ def differences(first: Sequence[Moment], again: Sequence[Moment]) -> list[Differ
         number = saved[-1].owners.index(at_save)
         after = later.owners[number] if later and number < len(later.owners) else None
         found += _of_owner(start, at_save, after, owner, saved)
-    if not any(one.what == "weights" for one in found):
+    found += [*_of_states(pairs, saved[-1]), *of_late(pairs, resumed)]
+    if not any(one.what == "weights" and one.is_fault for one in found):
         found += _of_averages(first, saved[-1], [one for one in again if one.averages])
     for told in (
         of_schedules((begun[0], resumed), saved[-1], first, again),
@@ -105,6 +106,15 @@ def _of_owner(
         text = f"goes on with an empty state of {now.kind}{why}"
         yield Difference(what="optimizer", text=text, at=now.at)
     yield from _of_rates(start, saved, later, now)
+
+
+def _of_states(pairs: Sequence[tuple[Owner, Owner, Owner]], saved: Moment) -> Iterator[Difference]:
+    """Tell of an optimizer that was given what another one had saved."""
+    for _, at_save, now in pairs:
+        others = [one for one in saved.owners if one.state and one.state != at_save.state]
+        if at_save.state and any(now.state == one.state for one in others):
+            text = f"goes on with the state of another {now.kind}"
+            yield Difference(what="optimizer", text=text, at=now.at)
 
 
 def _of_rates(start: Owner, saved: Owner, later: Owner | None, now: Owner) -> Iterator[Difference]:

@@ -35,11 +35,20 @@ class Owner:
     has_state: bool = False
     """Whether it keeps something of the steps before."""
 
+    state: tuple[float, ...] = ()
+    """Some numbers of that."""
+
     weights: int = 0
     """How many numbers it owns."""
 
     sample: tuple[float, ...] = ()
     """Some of them, from the same places each time."""
+
+    is_loaded: bool = False
+    """Behind a resume: whether a state was loaded into some of them."""
+
+    has_loaded_state: bool = False
+    """So of the optimizer itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

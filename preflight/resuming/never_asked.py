@@ -1,12 +1,33 @@
-"""Tells of what a checkpoint holds, and the script that goes on from there never asks for."""
+"""Tells of what a script does not ask its checkpoint for when it goes on from there."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
 from preflight.resuming.facts import Difference
-from preflight.resuming.moments import SAVE, Moment
+from preflight.resuming.moments import SAVE, Moment, Owner
 from preflight.values.names import first_of
+
+
+def of_late(pairs: Sequence[tuple[Owner, Owner, Owner]], resumed: Moment) -> Iterator[Difference]:
+    """Tell, as a guess, of what had taken no step when it was saved, and into which none loads.
+
+    So discriminators begin that are trained later. Whether they go on is seen of nothing else: they
+    are as they were made.
+    """
+    loads = any(one.is_loaded for one in resumed.owners)
+    loads_state = any(one.has_loaded_state for one in resumed.owners)
+    for start, at_save, owner in pairs:
+        if at_save.has_state or owner.has_state or at_save.sample != start.sample:
+            continue
+        late = f"{owner.kind}, which had taken no step when it was saved"
+        if loads and not owner.is_loaded:
+            text = f"loads nothing into the weights of {late}: they may begin anew"
+            yield Difference(what="weights", text=text, is_fault=False, at=owner.at)
+        elif loads_state and not owner.has_loaded_state and owner.kind != "SGD":  # it may keep none
+            text = f"loads no state into {late}: it may begin anew"
+            yield Difference(what="optimizer", text=text, is_fault=False, at=owner.at)
+
 
 # Of what is the same in so many saves nothing tells that it counts.
 _TWO = 2

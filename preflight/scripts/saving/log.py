@@ -21,6 +21,7 @@ from preflight.scripts.facts import Met
 from preflight.scripts.failing import guarded
 from preflight.scripts.saving.loading import loaded
 from preflight.scripts.saving.states.averages import Averages
+from preflight.scripts.saving.states.loaded_into import LoadedInto
 from preflight.scripts.saving.states.owners import owner_of
 from preflight.scripts.saving.states.read_keys import ReadKeys
 from preflight.scripts.saving.states.stated_counts import counts_in, holds_optimizer
@@ -71,7 +72,7 @@ class Log:
         self.has_way = False
         """Whether it is known by what the script resumes."""
 
-        self.loaded = ReadKeys()
+        self.loaded, self.into = ReadKeys(), LoadedInto()
         self.loops: Callable[[], dict[str, int]] = dict
         """Gives how many passes are over of loops that begin anew in each run."""
 
@@ -152,8 +153,8 @@ class Log:
 
     def _owners(self) -> tuple[Owner, ...]:
         made = ((ref(), at) for ref, at in self._optimizers)
-        schedules = [one for ref in self._schedules if (one := ref()) is not None]
-        return tuple(owner_of(one, at, schedules) for one, at in made if one is not None)
+        moving = [one for ref in self._schedules if (one := ref()) is not None]
+        return tuple(owner_of(one, at, moving, self.into) for one, at in made if one is not None)
 
     @contextmanager
     def saving(self) -> Iterator[bool]:

@@ -142,6 +142,21 @@ def _schedule(original: Callable[..., None], watch: Watch) -> Callable[..., None
     return made
 
 
+def _state(original: Callable[..., Any], watch: Watch) -> Callable[..., Any]:
+    if not watch.options.get("resuming"):
+        return original
+
+    @functools.wraps(original)
+    def load(of: Any, *args: Any, **named: Any) -> Any:
+        given = original(of, *args, **named)
+        if watch.is_here:
+            into = log_of(watch).into
+            into.module(of, given) if hasattr(of, "named_parameters") else into.add(of)
+        return given
+
+    return load
+
+
 def _batch(original: Callable[[Any], Any], watch: Watch) -> Callable[[Any], Any]:
     @functools.wraps(original)
     def give(batches: Any) -> Any:
@@ -204,6 +219,8 @@ POINTS = (
         wrap=_saver("torch.distributed.checkpoint.save", _of_parts),
     ),
     Point(module="torch.optim.optimizer", name="Optimizer.__init__", wrap=_optimizer),
+    Point(module="torch.optim.optimizer", name="Optimizer.load_state_dict", wrap=_state),
+    Point(module="torch.nn.modules.module", name="Module.load_state_dict", wrap=_state),
     Point(module="torch.optim.lr_scheduler", name="LRScheduler.__init__", wrap=_schedule),
     Point(module="torch.utils.data.dataloader", name="_BaseDataLoaderIter.__next__", wrap=_batch),
 )

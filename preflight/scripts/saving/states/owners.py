@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from preflight.resuming.moments import Owner
+from preflight.scripts.saving.states.loaded_into import LoadedInto
 from preflight.scripts.saving.states.schedule_counts import counts_of
 from preflight.scripts.saving.states.weight_samples import sample_of
 from preflight.users_code.facts import Frame
 
 
-def owner_of(optimizer: Any, at: Frame | None, schedules: Sequence[Any]) -> Owner:
-    """Give where one stands, which a line of the script has made."""
+def owner_of(
+    optimizer: Any, at: Frame | None, schedules: Sequence[Any], into: LoadedInto | None = None
+) -> Owner:
+    """Give where one stands, which a line of the script has made, and what was loaded into it."""
     every = [one for group in optimizer.param_groups for one in group["params"]]
     own = [one for one in schedules if _moves(one, optimizer)]
     return Owner(
@@ -22,9 +25,18 @@ def owner_of(optimizer: Any, at: Frame | None, schedules: Sequence[Any]) -> Owne
         scheduled=max((int(one.last_epoch) for one in own), default=0),
         schedules=counts_of(own),
         has_state=any(map(bool, optimizer.state.values())),
+        state=sample_of(one for each in every for one in _kept(optimizer.state.get(each))),
         weights=sum(one.numel() for one in every),
         sample=sample_of(every),
+        is_loaded=into is not None and any(map(into.has, every)),
+        has_loaded_state=into is not None and into.has(optimizer),
     )
+
+
+def _kept(state: object) -> Iterator[Any]:
+    """Give the tensors that an optimizer keeps of one of its weights."""
+    if isinstance(state, dict):
+        yield from (one for one in state.values() if getattr(one, "ndim", 0))
 
 
 def _moves(schedule: Any, optimizer: Any) -> bool:
