@@ -26,6 +26,7 @@ from preflight.built.making.generators import is_batch
 from preflight.built.making.job_code import NamedObject, attribute, imported, made, named
 from preflight.findings.check import Facts
 from preflight.kinds.asked import Asked, CannotLookError
+from preflight.kinds.at_work import shown_at_work
 from preflight.loaders import sent as loader
 from preflight.loaders.facts import Sent
 from preflight.loaders.travel import travel
@@ -74,7 +75,7 @@ def _look(asked: Asked, drawing: Drawing, by_rank: ByRank) -> list[Facts]:
     options, step, its = asked.options, asked.step, drawing.its
     built, spec, root = its.built, its.spec, options["root"]
     factory: object = None
-    with step("import torch"):
+    with step("import torch"), shown_at_work(asked.alive):
         import_torch()
     shadow = shadowed(spec, root, options["timeout"])
     if shadow is not None:

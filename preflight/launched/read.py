@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from preflight.kinds.asked import Asked, CannotLookError, MistypedError
+from preflight.kinds.at_work import shown_at_work
 from preflight.launched.facts import RankSeen, RanksSeen
 from preflight.launched.rendezvous import Meeting
 from preflight.values.small_files import read_small
@@ -28,7 +29,7 @@ def look(asked: Asked) -> Iterator[RanksSeen]:
         yield from _recorded(wire, asked.root)
         return
     try:
-        with asked.step("import torch"):
+        with asked.step("import torch"), shown_at_work(asked.alive):
             import torch.distributed
     except ImportError as error:
         raise CannotLookError(f"ranks meet by a store of torch, and {error}") from error

@@ -25,8 +25,8 @@ import preflight.targets.targets  # noqa: F401
 from preflight.file_access.place import HERE
 from preflight.findings import our_failures
 from preflight.kinds.asked import Asked, CannotLookError, MistypedError, reason_of
+from preflight.kinds.at_work import LONGEST, shown_at_work
 from preflight.processes import hanging, life_line, orphans
-from preflight.processes.at_work import LONGEST, show_work
 from preflight.values.wire import to_brief
 
 # Memory that a reader of files may take, in bytes: room for one decoded picture of the largest
@@ -64,7 +64,6 @@ class Channel:
 
         self._said = 0.0
         self._lock = threading.RLock()
-        self._is_done = False
         self._open = 0
         self._inner = 0.0
         """Seconds of steps within the one that is at work."""
@@ -84,9 +83,8 @@ class Channel:
             said = self.hide(said)
         data = memoryview(f"{self._token} {said}\n".encode())
         with self._lock, contextlib.suppress(BrokenPipeError):
-            while data and not self._is_done:
+            while data:
                 data = data[os.write(self._descriptor, data) :]
-            self._is_done = self._is_done or "done" in line
         self._said = time.monotonic()
         if self.patience is not None:
             hanging.watch(self._descriptor, self.patience)
@@ -144,10 +142,22 @@ def _answer(channel: Channel, asked: Mapping[str, Any]) -> None:
         channel.hide = hidden_here
         channel.patience = options.get("timeout")
         channel.watch_for_crashes()
-    else:
-        most = max(LONGEST, options.get("timeout") or 0.0)
-        show_work(lambda: channel.signs, channel.beat, most)
-        _limit_memory(asked["questions"])
+        _answer_each(channel, asked)
+        channel.patience = None
+        hanging.leave()
+        _let_tracker_clean()
+        orphans.end(lambda: orphans.descendants(os.getpid()))
+        channel.say(done=True)
+        os._exit(0)  # without waiting for its threads and exit handlers
+    _limit_memory(asked["questions"])
+    most = max(LONGEST, options.get("timeout") or 0.0)
+    with shown_at_work(channel.beat, lambda: channel.signs, most):
+        _answer_each(channel, asked)
+    channel.say(done=True)
+
+
+def _answer_each(channel: Channel, asked: Mapping[str, Any]) -> None:
+    options = asked["options"]
     each = ((one["reader"], wire) for one in asked["questions"] for wire in one["wires"])
     for index, (reader, wire) in enumerate(each):
         channel.say(open=index)
@@ -163,14 +173,6 @@ def _answer(channel: Channel, asked: Mapping[str, Any]) -> None:
             channel.say(mistyped=index, error=str(error))
         else:
             channel.say(answer=index, facts=_plain(facts))
-    if runs_code:
-        channel.patience = None
-        hanging.leave()
-        _let_tracker_clean()
-        orphans.end(lambda: orphans.descendants(os.getpid()))
-        channel.say(done=True)
-        os._exit(0)  # without waiting for its threads and exit handlers
-    channel.say(done=True)
 
 
 def _crash(

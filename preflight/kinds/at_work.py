@@ -1,4 +1,4 @@
-"""Says that a reader of files is at work where it cannot say so itself, as in a decoder of images.
+"""Says that a process is at work where a reader cannot say so itself, as in a decoder of images.
 
 Whoever waits for a disk that never answers takes no processor time, and is silent. What goes round
 for ever takes it, and is left to its silence after a while.
@@ -6,9 +6,10 @@ for ever takes it, and is left to its silence after a while.
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 _APART = 0.5
 """Seconds from one look to the next."""
@@ -20,18 +21,21 @@ LONGEST = 60.0
 """Processor seconds of work that are shown at least, where the reader itself shows no life."""
 
 
-def show_work(shown: Callable[[], int], tell: Callable[[], None], most: float = LONGEST) -> None:
-    """Tell of work from now on, in a thread.
+@contextlib.contextmanager
+def shown_at_work(
+    tell: Callable[[], None], shown: Callable[[], int] = lambda: 0, most: float = LONGEST
+) -> Iterator[None]:
+    """Tell of work, by a thread, until the body of `with` is over.
 
     `shown` gives how often the reader itself has shown life; after so many processor seconds
     without that, nothing is told.
     """
+    over = threading.Event()
 
     def look() -> None:
         known = shown()
         since = before = time.process_time()
-        while True:
-            time.sleep(_APART)
+        while not over.wait(_APART):
             used, now = time.process_time(), shown()
             if now != known:
                 known, since = now, used
@@ -39,4 +43,10 @@ def show_work(shown: Callable[[], int], tell: Callable[[], None], most: float = 
                 tell()
             before = used
 
-    threading.Thread(target=look, daemon=True).start()
+    thread = threading.Thread(target=look, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()

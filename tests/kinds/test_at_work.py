@@ -13,7 +13,7 @@ from tests.conftest import ROOT
 
 BEGIN = """
 import hashlib, time
-from preflight.processes.at_work import show_work
+from preflight.kinds.at_work import shown_at_work
 from preflight.processes.child import Channel
 channel = Channel(1, "token")
 begun = time.process_time()
@@ -36,12 +36,12 @@ def said(code: str, *, later: float = 0.0) -> list[dict[str, object]]:
 
 
 def test_a_long_call_of_a_library_shows_life() -> None:
-    """In which this interpreter has no turn; and nothing is said behind the last line."""
+    """In which this interpreter has no turn; and nothing is said when it is over."""
     *lines, last = said(
         "hashlib.pbkdf2_hmac('sha512', b'', b'', 100_000)\n"
         "rounds = int(100_000 * 2.5 / used())\n"
-        "show_work(lambda: 0, channel.beat)\n"
-        "hashlib.pbkdf2_hmac('sha512', b'', b'', rounds)\n"
+        "with shown_at_work(channel.beat):\n"
+        "    hashlib.pbkdf2_hmac('sha512', b'', b'', rounds)\n"
         "channel.say(done=True)\n"
         "busy(1)\n"
     )
@@ -54,13 +54,16 @@ def test_a_long_call_of_a_library_shows_life() -> None:
 @pytest.mark.parametrize("spend", ["busy(2)", "time.sleep(2)"])
 def test_only_work_is_shown(spend: str) -> None:
     """A disk that does not answer takes no processor time."""
-    assert bool(said(f"show_work(lambda: 0, channel.beat)\n{spend}")) == ("busy" in spend)
+    assert bool(said(f"with shown_at_work(channel.beat):\n    {spend}")) == ("busy" in spend)
 
 
 @pytest.mark.parametrize("signs", ["0", "int(used())"])
 def test_what_goes_round_for_ever_is_left_to_its_silence(signs: str) -> None:
     """Unless the reader itself shows that it comes further."""
-    lines = said(f"show_work(lambda: {signs}, lambda: channel.say(at=used()), most=1.2)\nbusy(3.5)")
+    lines = said(
+        f"with shown_at_work(lambda: channel.say(at=used()), lambda: {signs}, most=1.2):\n"
+        "    busy(3.5)"
+    )
 
     assert lines
     assert (max(one["at"] for one in lines) > 2.5) == ("used" in signs)  # type: ignore[type-var,operator]
@@ -68,9 +71,12 @@ def test_what_goes_round_for_ever_is_left_to_its_silence(signs: str) -> None:
 
 def test_lines_of_two_threads_stay_whole() -> None:
     """A long line goes to a pipe piece by piece, and another one does not come between."""
-    code = "show_work(lambda: 0, lambda: channel.say(alive=True))\nbusy(0.6)\n"
-    threads = "import threading; threading.Thread(target=busy, args=(3,), daemon=True).start()\n"
+    code = (
+        "import threading\n"
+        "threading.Thread(target=busy, args=(3,), daemon=True).start()\n"
+        "with shown_at_work(lambda: channel.say(alive=True)):\n"
+        "    busy(0.6)\n"
+        "    channel.say(text='x' * (1 << 20))\n"
+    )
 
-    lines = said(threads + code + "channel.say(text='x' * (1 << 20))", later=2.5)
-
-    assert {"text": "x" * (1 << 20)} in lines
+    assert {"text": "x" * (1 << 20)} in said(code, later=2.5)
