@@ -18,6 +18,7 @@ from preflight.users_code.fresh.anew import Anew
 from preflight.users_code.fresh.descendants import Descendant
 from preflight.users_code.written_stacks import threads_of
 from preflight.values.names import name_of
+from preflight.values.this_process import full_path
 
 # How long a process is given to write its stacks and to end of it, in seconds.
 _PATIENCE = 2.0
@@ -129,7 +130,7 @@ def standing(process: str, text: str, root: str) -> Standing:
 
 
 def _frame(one: traceback.FrameSummary, root: str) -> Frame:
-    path = os.path.abspath(one.filename)
+    path = full_path(one.filename)
     return Frame(
         file=name_of(path, root) if os.path.isfile(path) else one.filename,
         line=one.lineno or 0,

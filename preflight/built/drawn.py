@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import os
 import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -36,6 +35,7 @@ from preflight.users_code.fresh import anew
 from preflight.users_code.fresh.orders import Ask, Tell
 from preflight.users_code.importing import files_of_workers, import_torch
 from preflight.values.own_files import is_our_line
+from preflight.values.this_process import working_folder
 
 WHOLE, DRAWS, FLOW = "WholePass", "RandomDraws", "Flow"
 WANTED = ("FirstBatches", WHOLE, DRAWS, FLOW)
@@ -195,7 +195,7 @@ def _serve(its: NamedObject, factory: object, stood_in: StoodIn, ask: Ask, tell:
     except BaseException as error:  # noqa: BLE001  the user's code, sys.exit too
         tell(unmade=_unmade(error))
     else:
-        folders = (root, os.getcwd(), sys.path[0] if sys.path else root)
+        folders = (root, working_folder(), sys.path[0] if sys.path else root)
         sheet = its.options.get("show_batch")
         draw(found, tell, root=root, folders=folders, counts=FLOW in wants, sheet=sheet)
         tell(done=True)

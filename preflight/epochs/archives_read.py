@@ -22,6 +22,7 @@ from preflight.formats.suffixes.images import is_image
 from preflight.objects.where import defined
 from preflight.values.names import name_of
 from preflight.values.own_files import is_our_line, passes_on
+from preflight.values.this_process import full_path
 
 Read = defaultdict[str, set[str]]
 """By the path of an archive, the members that were read."""
@@ -61,7 +62,7 @@ def noting() -> Iterator[Read]:
 
 def _note(read: Read, archive: object, member: object) -> None:
     if isinstance(archive, (str, os.PathLike)) and isinstance(member, str):
-        read[os.path.abspath(archive)].add(member)
+        read[full_path(archive)].add(member)
 
 
 def by_index(

@@ -24,6 +24,7 @@ from preflight.objects.facts import Definition
 from preflight.pipelines.stage_lines import Lines
 from preflight.users_code.frames import own_sources
 from preflight.values.own_files import is_our_line
+from preflight.values.this_process import full_path
 from preflight.values.wire import to_wire
 
 
@@ -175,7 +176,7 @@ def _fitted(
 
 
 def _where(root: str, scratch: str | None = None) -> Where:
-    places = (os.path.abspath(one) + os.sep for one in (root, os.curdir))
+    places = (full_path(one) + os.sep for one in (root, os.curdir))
     folder = tempfile.mkdtemp(dir=scratch or _folder())
     waits = "" if scratch is None else os.path.join(folder, _HURRIES)
     return Where(folder, tuple(dict.fromkeys(places)), waits=waits)

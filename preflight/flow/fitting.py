@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import types
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -27,6 +26,7 @@ from preflight.pipelines.live import applied, stages_of
 from preflight.pipelines.stage_lines import Lines
 from preflight.users_code.frames import is_users
 from preflight.values.own_files import passes_on
+from preflight.values.this_process import full_path
 
 # Pipelines that stand in one another: more is nobody's loader.
 _DEEPEST = 5
@@ -150,7 +150,7 @@ class Fitting:
         for one in users:
             code = one.__code__
             if catches(code):
-                key = (os.path.abspath(code.co_filename), code.co_firstlineno, code.co_name)
+                key = (full_path(code.co_filename), code.co_firstlineno, code.co_name)
                 self.functions[key] = stage
 
     def stream(self, dataset: object) -> types.FunctionType | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import multiprocessing
-import os
 import types
 from collections.abc import Sequence
 from dataclasses import replace
@@ -23,6 +22,7 @@ from preflight.objects.sending.stand_ins import LeftOut
 from preflight.objects.sending.weights import heaviest, weigh
 from preflight.users_code.frames import is_users
 from preflight.values.names import counted, name_of, shown
+from preflight.values.this_process import full_path
 
 _LEAST, _MOST = 64 << 20, 2 << 30
 """Bytes of a stream, without large data, that are loaded for a look on any machine, and at most."""
@@ -148,6 +148,6 @@ def _raised(culprit: Culprit, root: str) -> Definition:
     """Give the user's own line that raised in the worker, the innermost one."""
     for file, line, function, text in reversed(culprit.frames):
         if is_users(file, root):
-            name = name_of(os.path.abspath(file), root)
+            name = name_of(full_path(file), root)
             return Definition(file=name, line=line, line_text=text, qualname=function)
     return Definition()

@@ -20,6 +20,7 @@ from preflight.objects.eval_code import Evaluated, evaluated
 from preflight.objects.facts import Definition
 from preflight.objects.source_trees import parsed, source_of
 from preflight.values.names import name_of
+from preflight.values.this_process import full_path
 
 _SITE = frozenset({"site-packages", "dist-packages"})
 _UNBOUND = (staticmethod, classmethod)
@@ -153,7 +154,7 @@ def _named(file: str, root: str) -> tuple[str, bool]:
     if file.startswith("<"):  # `<stdin>`, `<string>`, a cell of IPython's console
         frozen = file.startswith("<frozen ")
         return (f"{_python()}: {file}" if frozen else file), not frozen
-    return _named_by_path(os.path.abspath(file), root)
+    return _named_by_path(full_path(file), root)
 
 
 @functools.lru_cache(maxsize=1024)
@@ -163,7 +164,7 @@ def _named_by_path(full: str, root: str) -> tuple[str, bool]:
     if site is not None and site + 1 < len(parts):
         inside = parts[site + 1 :]
         return f"{_distribution(inside[0].removesuffix('.py'))}: {'/'.join(inside)}", False
-    library = os.path.abspath(os.path.dirname(os.__file__))
+    library = full_path(os.path.dirname(os.__file__))
     if full.startswith(library + os.sep):
         return f"{_python()}: {name_of(full, library)}", False
     return name_of(full, root), True

@@ -16,6 +16,7 @@ from typing import Any
 from preflight.formats.suffixes.images import is_image
 from preflight.objects.attributes import classes, own_attributes
 from preflight.objects.rows_of_names import MOST, lists_in, named_in, path_in
+from preflight.values.this_process import full_path
 
 # Data sets that stand in one another, and parts of one: more is nobody's.
 _DEEPEST = 6
@@ -88,7 +89,7 @@ class Listing:
     def _take(self, paths: Iterable[str], count: int) -> None:
         before = len(self.files)
         room = MOST - before
-        self.files.update(dict.fromkeys(islice(map(os.path.abspath, paths), max(0, room))))
+        self.files.update(dict.fromkeys(islice(map(full_path, paths), max(0, room))))
         self.listed += len(self.files) - before if count <= room else count
 
 

@@ -6,7 +6,6 @@ Attributes of the data set stand for what they are; nothing of it is run.
 from __future__ import annotations
 
 import ast
-import os
 import types
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -19,6 +18,7 @@ from preflight.pipelines.names.meanings import ROOTS
 from preflight.pipelines.written import written_pipelines
 from preflight.syntax.running import last_name
 from preflight.values.names import name_of
+from preflight.values.this_process import full_path
 
 _UNKNOWN = "of_which_nobody_knows"
 _PLAIN = (str, int, bool)
@@ -76,7 +76,7 @@ def _written(function: types.FunctionType, dataset: object, root: str) -> Iterat
     known = _Known(own_attributes(dataset), around)
     statements = body.body if isinstance(body, ast.FunctionDef) else []
     inlined = ast.Module(body=[known.visit(one) for one in statements], type_ignores=[])
-    file = name_of(os.path.abspath(function.__code__.co_filename), root)
+    file = name_of(full_path(function.__code__.co_filename), root)
     yield from written_pipelines(inlined, file)
 
 

@@ -17,6 +17,7 @@ from preflight.scripts.surroundings.our_name import NameTakenError
 from preflight.scripts.watch import Stopped, Watch
 from preflight.users_code.facts import Lack
 from preflight.values.own_files import is_ours, passes_on
+from preflight.values.this_process import working_folder
 
 LEFT = "left"
 """In the scratch folder: there once a process was cut short that the script has started."""
@@ -177,7 +178,7 @@ def raised(error: BaseException, watch: Watch, *, thread: str = "") -> Raised:
         frames=(*hidden_lines(frames, error), *watch.own.frames(inner.calls if inner else ())),
         while_at=watch.while_at,
         thread=thread,
-        lacks=lacking(error, (watch.root, os.getcwd(), watch.folder))
+        lacks=lacking(error, (watch.root, working_folder(), watch.folder))
         or next(filter(None, (lack(error) for lack in watch.lacks)), None),
         told_by=watch.blamed.get(id(error), ""),
     )

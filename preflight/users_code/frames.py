@@ -12,6 +12,7 @@ from dataclasses import replace
 from preflight.users_code.facts import Frame
 from preflight.values.names import name_of
 from preflight.values.own_files import PACKAGE
+from preflight.values.this_process import full_path
 
 _INSTALLED = f"{os.sep}site-packages{os.sep}"
 _STANDARD = os.path.join(os.path.dirname(os.__file__), "")
@@ -34,10 +35,10 @@ def is_users(file: str, *folders: str) -> bool:
 
     What an extension was compiled from is told relative to where that was done, and is not here.
     """
-    path = os.path.abspath(file)
+    path = full_path(file)
     if _INSTALLED in path or path.startswith(PACKAGE):  # as nearly all are that are asked about
         return False
-    bases = tuple(os.path.join(os.path.abspath(one), "") for one in folders)
+    bases = tuple(os.path.join(full_path(one), "") for one in folders)
     return path.startswith(bases) and os.path.isfile(path)
 
 
@@ -111,4 +112,4 @@ def own_sources(root: str) -> list[str]:
     # Nearly all are Python's, ours, and of installed packages: to make paths of them takes longer.
     known = (_STANDARD, PACKAGE)
     others = [one for one in texts if _INSTALLED not in one and not one.startswith(known)]
-    return sorted(file for file in set(map(os.path.abspath, others)) if is_users(file, root))
+    return sorted(file for file in set(map(full_path, others)) if is_users(file, root))

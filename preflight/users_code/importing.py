@@ -16,6 +16,7 @@ from preflight.sources import unguarded as guard
 from preflight.users_code.fresh.descendants import import_psutil
 from preflight.users_code.gpu_here import sees_gpu
 from preflight.values.code_name import Spec, module_file
+from preflight.values.this_process import full_path, working_folder
 
 # What is loaded here before the user's code, and by whose names it may have modules of its own.
 _LOADED = ("preflight", "psutil")
@@ -91,7 +92,7 @@ def refuse_unguarded(spec: Spec, root: str) -> None:
     if path is None:
         return
     # What an import puts first on the path: the file's folder, or the current one.
-    folder = os.getcwd() if spec.file is None else os.path.dirname(os.path.abspath(path))
+    folder = working_folder() if spec.file is None else os.path.dirname(full_path(path))
     work = _work_of_import(path, folder, root)
     if work is not None:
         raise CannotLookError(
@@ -104,7 +105,7 @@ def _source_of(spec: Spec) -> str | None:
     if spec.file is not None:
         return spec.file
     assert spec.module is not None  # noqa: S101  for the type checker
-    return module_file(os.getcwd(), spec.module.split("."))
+    return module_file(working_folder(), spec.module.split("."))
 
 
 def import_named(spec: Spec) -> ModuleType:
@@ -112,9 +113,9 @@ def import_named(spec: Spec) -> ModuleType:
     if sys.path[:1] == [os.path.dirname(os.__file__)]:  # which was for us
         del sys.path[0]
     if spec.file is not None:
-        return _import_file(os.path.abspath(spec.file))
+        return _import_file(full_path(spec.file))
     assert spec.module is not None  # noqa: S101  for the type checker
-    folder = os.getcwd()
+    folder = working_folder()
     sys.path.insert(0, folder)
     for top in (*_LOADED, spec.module.partition(".")[0]):
         _make_room(top, folder)
@@ -154,7 +155,7 @@ def _would_find(stem: str, path: str) -> bool:
     except ValueError:  # loaded already, by something that left no trace of where it is
         return False
     origin = known.origin if known is not None else None
-    return origin is not None and os.path.abspath(origin) == path
+    return origin is not None and full_path(origin) == path
 
 
 def files_of_workers(spec: Spec) -> dict[str, str]:
@@ -164,7 +165,7 @@ def files_of_workers(spec: Spec) -> dict[str, str]:
     """
     if spec.file is None:
         return {}
-    path = os.path.abspath(spec.file)
+    path = full_path(spec.file)
     stem = os.path.basename(path).removesuffix(".py")
     found = importlib.machinery.PathFinder.find_spec(stem)
     if stem not in sys.builtin_module_names and found is not None and found.origin == path:
@@ -180,5 +181,5 @@ def _make_room(top: str, folder: str) -> None:
     if loaded is None or not ours_to_find:
         return
     file = getattr(loaded, "__file__", None) or ""
-    if not os.path.abspath(file).startswith(os.path.abspath(folder) + os.sep):
+    if not full_path(file).startswith(full_path(folder) + os.sep):
         del sys.modules[top]

@@ -14,6 +14,7 @@ import traceback
 from collections.abc import Sequence
 
 from preflight.users_code.frames import is_users, text_of
+from preflight.values.this_process import full_path
 
 _QUOTED = re.compile(r"'([A-Za-z_]\w*)(?:\.[\w.]*)?'")
 
@@ -43,10 +44,8 @@ def stands_in_the_way(error: BaseException, folders: Sequence[str]) -> bool:
 
 def is_foreign(file: str) -> bool:
     """Whether a file is of Python or of an installed package."""
-    base = os.path.abspath(os.path.dirname(os.__file__)) + os.sep
-    return (
-        file.startswith("<frozen") or is_installed(file) or os.path.abspath(file).startswith(base)
-    )
+    base = full_path(os.path.dirname(os.__file__)) + os.sep
+    return file.startswith("<frozen") or is_installed(file) or full_path(file).startswith(base)
 
 
 def is_installed(file: str) -> bool:
@@ -56,9 +55,9 @@ def is_installed(file: str) -> bool:
 
 
 def _is_own(file: str, folders: Sequence[str]) -> bool:
-    return bool(file) and is_users(file, *folders) and not is_foreign(os.path.abspath(file))
+    return bool(file) and is_users(file, *folders) and not is_foreign(full_path(file))
 
 
 def _stem(file: str) -> str:
-    folder, name = os.path.split(os.path.abspath(file))
+    folder, name = os.path.split(full_path(file))
     return re.escape(os.path.basename(folder) if name == "__init__.py" else name[: -len(".py")])

@@ -14,6 +14,7 @@ from preflight.users_code.importing import import_named, refuse_unguarded
 from preflight.values.code_name import Spec, parse_spec, write_pick
 from preflight.values.names import name_of, shown
 from preflight.values.own_files import PACKAGE, is_our_line, theirs
+from preflight.values.this_process import full_path
 
 # Characters of an exception's text that are told.
 _LONGEST = 300
@@ -72,8 +73,7 @@ def said_of(error: BaseException, root: str) -> str:
     frames = [
         frame
         for frame in traceback.extract_tb(error.__traceback__)
-        if os.path.isfile(frame.filename)
-        and not os.path.abspath(frame.filename).startswith(PACKAGE)
+        if os.path.isfile(frame.filename) and not full_path(frame.filename).startswith(PACKAGE)
     ]
     place = f" in {name_of(frames[-1].filename, root)}:{frames[-1].lineno}" if frames else ""
     said = f"{type(error).__qualname__}: {shown(text)}" if text else type(error).__qualname__

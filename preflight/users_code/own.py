@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import linecache
-import os
 import traceback
 from collections.abc import Iterable
 
 from preflight.users_code.facts import Frame
 from preflight.users_code.frames import is_users
 from preflight.values.names import name_of
+from preflight.values.this_process import full_path, working_folder
 
 
 class OwnFiles:
@@ -17,7 +17,7 @@ class OwnFiles:
 
     def __init__(self, root: str, folder: str) -> None:
         self.root = root
-        self._places = tuple(map(os.path.abspath, (root, folder, os.getcwd())))
+        self._places = tuple(map(full_path, (root, folder, working_folder())))
         self._known: dict[str, bool] = {}
 
     def has(self, file: str) -> bool:
@@ -31,7 +31,7 @@ class OwnFiles:
         """Give one line, as facts have it."""
         text = linecache.getline(file, line).strip()
         return Frame(
-            file=name_of(os.path.abspath(file), self.root), line=line, function=function, text=text
+            file=name_of(full_path(file), self.root), line=line, function=function, text=text
         )
 
     def frames(self, trace: Iterable[traceback.FrameSummary]) -> tuple[Frame, ...]:

@@ -15,6 +15,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from preflight.values.code_name import Spec, module_file
+from preflight.values.this_process import full_path, working_folder
 
 # Where Python was told to leave the folder off (PYTHONSAFEPATH), the job does so too.
 _IMPORT = "import sys; sys.path[:1] == [''] and sys.path.__setitem__(0, sys.argv[1]); import torch"
@@ -37,13 +38,13 @@ def shadowed(spec: Spec, root: str, patience: float) -> Shadow | None:
     happens there is what counts: many names do no harm. Of a file in another folder nobody knows
     where the script lies that imports it.
     """
-    folder = os.path.dirname(os.path.abspath(spec.file)) if spec.file else os.getcwd()
+    folder = os.path.dirname(full_path(spec.file)) if spec.file else working_folder()
     if os.path.realpath(folder) != os.path.realpath(root):
         return None
     named = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-    folders = [folder, *(os.path.abspath(one) for one in named if one)]
+    folders = [folder, *(full_path(one) for one in named if one)]
     files = {one: _file_of(one, folders) for one in _came_with_torch()}
-    own = os.path.abspath(spec.file) if spec.file else None  # which may be loaded by its path
+    own = full_path(spec.file) if spec.file else None  # which may be loaded by its path
     harmless = {own, *_came_with_torch().values()}
     rivals = {one: file for one, file in files.items() if file and file not in harmless}
     lines = _said_without_torch(folder, patience) if rivals else ()

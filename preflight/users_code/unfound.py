@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from preflight.users_code.facts import Unfound
 from preflight.values.listing import names_in
 from preflight.values.names import name_of
+from preflight.values.this_process import full_path
 
 _NO_NAME = re.compile(
     r"cannot import name '([^']*)' from (?:partially initialized module )?'([^']*)'"
@@ -59,8 +60,8 @@ def modules_in(folder: str) -> Iterator[str]:
 def folder_of(module: str, root: str) -> str:
     """Name a folder of the job that has such a module, and is not on the path; or nothing."""
     stem = os.path.join(*module.split("."))
-    level, seen = [os.path.abspath(root)], 0
-    searched = {os.path.abspath(one) for one in sys.path}
+    level, seen = [full_path(root)], 0
+    searched = {full_path(one) for one in sys.path}
     for depth in range(_DEEPEST):
         below = [path for folder in level for path in _folders_in(folder)]
         for folder in sorted({*below, *(() if depth else level)} - searched):

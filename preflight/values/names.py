@@ -6,6 +6,8 @@ import functools
 import os
 from collections.abc import Iterable, Sequence
 
+from preflight.values.this_process import full_path
+
 # Categories that change what a reader sees instead of being seen (Unicode 15, table 2-3), and the
 # separators that would start a new line.
 _INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
@@ -62,8 +64,8 @@ def _before_names_in(folder: str, root: str) -> str | None:
 
 
 def _name_of(path: str, root: str) -> str:
-    full = os.path.abspath(os.path.join(root, path))
-    base = os.path.abspath(root)
+    full = full_path(os.path.join(root, path))
+    base = full_path(root)
     try:
         inside = os.path.commonpath([full, base]) == base
     except ValueError:  # another drive

@@ -1,4 +1,4 @@
-"""Which process this is, and how many processors it may use.
+"""Which process this is, where it works, and how many processors it may use.
 
 Its number is not asked of the system each time: it is wanted at every step.
 """
@@ -9,6 +9,11 @@ import contextlib
 import os
 
 _here = os.getpid()
+
+try:
+    _began = os.getcwd()
+except OSError:  # it is gone already
+    _began = os.sep
 
 
 def this_process() -> int:
@@ -31,3 +36,22 @@ def processors(pid: int = 0) -> int:
         with contextlib.suppress(OSError):  # it has ended
             return len(os.sched_getaffinity(pid))
     return os.cpu_count() or 1
+
+
+def working_folder() -> str:
+    """Give the folder in which this process works, or in which it began where that is gone.
+
+    Code of the job may remove the folder in which it works, and works on.
+    """
+    try:
+        return os.getcwd()
+    except OSError:
+        return _began
+
+
+def full_path(path: str | os.PathLike[str]) -> str:
+    """Give a path as `os.path.abspath` does, also where the folder is gone that it starts from."""
+    try:
+        return os.path.abspath(path)
+    except OSError:
+        return os.path.normpath(os.path.join(_began, path))

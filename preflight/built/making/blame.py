@@ -19,6 +19,7 @@ from preflight.users_code.shadowing import Shadow
 from preflight.users_code.unfound import unfound
 from preflight.values.names import name_of
 from preflight.values.own_files import is_our_line
+from preflight.values.this_process import full_path, working_folder
 
 
 class RaisedError(Exception):
@@ -61,7 +62,7 @@ def unbuilt(
 ) -> Unbuilt:
     """Say as facts what was raised, and what it was raised for want of."""
     error = raised.error
-    folders = (root, os.getcwd(), sys.path[0] if sys.path else root)
+    folders = (root, working_folder(), sys.path[0] if sys.path else root)
     lacks = lacking(error, folders) or _far_away(error, folders)
     if lacks is None and stood_in.frames is not None and not isinstance(error, _ON_ANY_DEVICE):
         lacks = Lack(kind="stand-in", name="CUDA")
@@ -85,7 +86,7 @@ def _far_away(error: BaseException, folders: Sequence[str]) -> Lack | None:
     for one in chain(error):
         path = one.filename if isinstance(one, FileNotFoundError) else None
         if isinstance(path, str) and os.path.isabs(path):
-            homes = [os.path.join(os.path.abspath(folder), "") for folder in folders]
+            homes = [os.path.join(full_path(folder), "") for folder in folders]
             return None if path.startswith(tuple(homes)) else Lack(kind="file", name=path)
     return None
 

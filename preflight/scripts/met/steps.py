@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import os
 import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
@@ -21,6 +20,7 @@ from preflight.training.facts import UNUSED, Idle, Steps
 from preflight.training.step_numbers import StepNumbers
 from preflight.training.trained import Trained
 from preflight.values.names import name_of
+from preflight.values.this_process import full_path
 
 
 class MetSteps:
@@ -96,7 +96,7 @@ class MetSteps:
 
 def _script(watch: Watch) -> str:
     file = getattr(sys.modules["__main__"], "__file__", None)
-    return name_of(os.path.abspath(file), watch.root) if file else "script"
+    return name_of(full_path(file), watch.root) if file else "script"
 
 
 def sought(watch: Watch) -> AbstractContextManager[None]:

@@ -30,6 +30,7 @@ from preflight.scripts.watch import MOMENTS, Watch
 from preflight.users_code.facts import Frame
 from preflight.users_code.frames import said_by
 from preflight.values.names import name_of
+from preflight.values.this_process import full_path, working_folder
 
 ALONE, TOGETHER = "alone", "together"
 """How a script goes on: by one process, or by ranks, of which none can be stopped alone."""
@@ -249,7 +250,7 @@ class Log:
     def real(self, path: str) -> str:
         """Give the path that the script has named, as a whole one."""
         own = None if self.watch.layer is None else self.watch.layer.own(path)
-        return own or os.path.abspath(path)
+        return own or full_path(path)
 
     def read_back(self) -> None:
         """Load what `torch.save` has written and is still there: its bytes are not needed."""
@@ -288,7 +289,7 @@ class Log:
         own = self.watch.own
         files = (getattr(one, "__file__", None) for one in list(sys.modules.values()))
         texts = ["".join(linecache.getlines(one)) for one in files if one and own.has(one)]
-        for way in ways_read(texts, sys.argv[1:], (os.getcwd(), self.watch.folder)):
+        for way in ways_read(texts, sys.argv[1:], (working_folder(), self.watch.folder)):
             self._write(way)
 
 

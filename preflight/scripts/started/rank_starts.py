@@ -28,6 +28,7 @@ from preflight.scripts.started.told_of import asked_in
 from preflight.scripts.watch import OF_PROCESS, Watch
 from preflight.users_code.facts import Lack
 from preflight.values.own_files import HOME
+from preflight.values.this_process import full_path
 
 # What a loader reads is asked of each process; all else of one of them.
 _OF_EACH = ("Reads",)
@@ -93,7 +94,7 @@ class RankStarts:
         script = asked["script"]
         script = {
             **script,
-            "path": script["path"] and os.path.abspath(sys.modules["__main__"].__file__ or ""),
+            "path": script["path"] and full_path(sys.modules["__main__"].__file__ or ""),
             "args": [*words],
             "layer": script.get("layer") or self.home,
             "folders": None if layer is None else layer.always,

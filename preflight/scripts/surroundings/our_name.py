@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterable
 
 from preflight.values.own_files import PACKAGE
+from preflight.values.this_process import full_path
 
 _OURS = "preflight"
 
@@ -32,7 +33,7 @@ def leave_our_name() -> None:
         NameTakenError: the script's is a package, and has modules called as packages of ours.
     """
     own = importlib.machinery.PathFinder.find_spec(_OURS)
-    if own is None or own.origin is None or os.path.abspath(own.origin).startswith(PACKAGE):
+    if own is None or own.origin is None or full_path(own.origin).startswith(PACKAGE):
         return
     every = [os.path.relpath(one, PACKAGE).replace(os.sep, ".") for one in _packages()]
     its = {one.partition(".")[0] for one in _listed(own.submodule_search_locations or ())}

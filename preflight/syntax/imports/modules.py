@@ -23,6 +23,7 @@ from preflight.syntax.scopes import (
 from preflight.syntax.surroundings import Function
 from preflight.values.code_name import module_file
 from preflight.values.names import name_of
+from preflight.values.this_process import full_path
 
 # A job's own modules are tens; nobody writes one of more than two megabytes by hand.
 MOST_MODULES = 500
@@ -234,9 +235,9 @@ class Modules:
 
 def places_of_job(root: str) -> Iterator[str]:
     """Give the places below the job's folder where modules are found, libraries left out."""
-    base = os.path.abspath(root) + os.sep
+    base = full_path(root) + os.sep
     libraries = tuple(os.path.join(prefix, "") for prefix in {sys.prefix, sys.base_prefix})
-    for place in map(os.path.abspath, sys.path):
+    for place in map(full_path, sys.path):
         inside = place + os.sep
         if not inside.startswith(base) or inside.startswith(libraries):
             continue

@@ -15,6 +15,7 @@ from preflight.syntax.imports.path_of_modules import added_to_path, texts_in
 from preflight.syntax.running import text_of
 from preflight.syntax.scopes import Module
 from preflight.syntax.surroundings import called, walk
+from preflight.values.this_process import full_path
 
 _RUNS = frozenset({"import_module", "__import__", "run_path", "run_module"})
 _IMPORTS = re.compile(r"import|run_path|run_module")
@@ -37,7 +38,7 @@ def on_the_way(path: str, root: str, alive: Callable[[], None] = lambda: None) -
     Modules are looked for beside it, below the job's folder and where a source puts it on sys.path,
     and never among installed ones. What `runpy` runs counts as imported.
     """
-    full, home = os.path.abspath(path), os.path.abspath(root)
+    full, home = full_path(path), full_path(root)
     folders = dict.fromkeys((os.path.dirname(full), home, *_packages_around(full, home)))
     folders |= dict.fromkeys((os.path.join(home, "src"), *places_of_job(root)))
     modules = Modules(folders=tuple(folders), root=root)
@@ -193,7 +194,7 @@ def _file_of(node: ast.expr, module: Module, modules: Modules) -> Module | None:
     for folder in (modules.root, os.path.dirname(module.path)):
         full = os.path.normpath(os.path.join(folder, path or ""))
         if full.endswith(".py") and os.path.isfile(full):
-            dotted = dotted_of(full, os.path.abspath(modules.root))
+            dotted = dotted_of(full, full_path(modules.root))
             return modules.known.get(dotted) or modules.read_file(full, dotted)
     return None
 

@@ -16,6 +16,7 @@ from preflight.users_code.in_the_way import is_foreign, is_installed, stands_in_
 from preflight.users_code.lacks.asked_for_version import tested_package
 from preflight.users_code.lacks.ending_tests import SAID_BY, innermost
 from preflight.users_code.unfound import folder_of, modules_in
+from preflight.values.this_process import full_path
 
 _OWN_IMPORTS = ("attempted relative import", "cannot import name")
 _NOT_LOADED = re.compile(r"cannot open shared object|undefined symbol|DLL load|[Ss]ymbol not found")
@@ -78,8 +79,8 @@ def _is_own(top: str, folders: Sequence[str]) -> bool:
 
     A script in `scripts/` does not find what lies beside that folder, where nobody installed it.
     """
-    searched = {os.path.abspath(one) for one in sys.path}
-    every = {os.path.abspath(one): {*modules_in(one)} for one in folders}
+    searched = {full_path(one) for one in sys.path}
+    every = {full_path(one): {*modules_in(one)} for one in folders}
     own = {name for modules in every.values() for name in modules}
     if top in own:
         return any(top in modules for folder, modules in every.items() if folder in searched)

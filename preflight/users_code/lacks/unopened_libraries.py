@@ -7,6 +7,8 @@ import re
 import sys
 from collections.abc import Sequence
 
+from preflight.values.this_process import full_path
+
 # As glibc and musl say it, dyld of macOS, and ctypes on Windows.
 _UNOPENED = re.compile(
     r"([^\s:'\"()]+\.so[.\d]*): (?:cannot open shared object file: No such file|No such file)"
@@ -33,6 +35,6 @@ def unopened_library(text: str, folders: Sequence[str]) -> str | None:
 
 def _is_of_job(file: str, folders: Sequence[str]) -> bool:
     """Whether it lies in one of them, and in no environment that is there, too."""
-    full, here = os.path.abspath(file), os.path.join(sys.prefix, "")
-    own = tuple(os.path.join(os.path.abspath(one), "") for one in folders)
+    full, here = full_path(file), os.path.join(sys.prefix, "")
+    own = tuple(os.path.join(full_path(one), "") for one in folders)
     return full.startswith(own) and not (file.startswith("@") or full.startswith(here))
