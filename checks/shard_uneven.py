@@ -5,8 +5,10 @@ What it finds
     `split_by_node` gives them out (every N-th shard to each of N ranks): a rank that gets at least
     a tenth fewer samples than another. Whether shards are shuffled before is not known here; it
     changes which rank it is, and seldom how much it is. Where the settings say how they are divided
-    (`split`), world-ownership tells it; where some shards were not read, or there
-    are fewer than ranks, nothing is said.
+    (`split`), world-ownership tells it; where some shards were not read, or there are fewer than
+    ranks, nothing is said. It is a note where a source lets the others go on (torch's `Join`,
+    accelerate's `join_uneven_inputs`): one that the named scripts lead to, or else one in the job's
+    folder.
 
 Why it matters
     The rank that has no more samples waits at the end of its epoch, and the others wait for it in
@@ -74,8 +76,13 @@ def shard_uneven(facts: DatasetFacts, job: Job) -> Iterator[Finding]:
     yield shard_uneven.found(
         f"gives rank {poor} {counted(least, 'sample')} and rank {rich} {most:,}: {why_so}",
         at=facts.place,
+        severity=Severity.NOTE if facts.joined else None,
         why=f"Rank {poor} runs out after {least / most:.0%} of the epoch of the others, which then "
-        "hang in their next all-reduce until it times out.",
+        + (
+            f"go on where {facts.joined} stands around their loop, as torch's Join has it."
+            if facts.joined
+            else "hang in their next all-reduce until it times out."
+        ),
         fix="Pack shards of even sizes, in a number that the ranks divide.",
         workaround="with_epoch(N) and resampled=True end every rank's epoch alike.",
         evidence={"least": least, "most": most, "ranks": ranks},

@@ -16,10 +16,11 @@ What it finds
     `drop_last`, or both with it and without. Of shards that no loader reads, nobody knows the
     batches before they are read: see shard-uneven and world-ownership.
 
-    It is a note where a source in the job's folder evens it out (torch's `Join`, accelerate's
-    `join_uneven_inputs`). Whether all ranks are stopped after so many steps is not known, so that
-    else this is a warning. A loader that ranks make by telling each other something is not judged.
-    Where a rank is killed, ends itself or hangs while it makes one, nobody knows.
+    It is a note where a source evens it out (torch's `Join`, accelerate's `join_uneven_inputs`):
+    one that the named scripts lead to, or that imports what is looked at, or else one in the job's
+    folder. Whether all ranks are stopped after so many steps is not known, so that else this is a
+    warning. A loader that ranks make by telling each other something is not judged. Where a rank is
+    killed, ends itself or hangs while it makes one, nobody knows.
 
 Why it matters
     The rank that has no more batches leaves its loop, and the others wait for it in their next

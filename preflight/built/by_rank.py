@@ -121,7 +121,8 @@ class ByRank:
             said = self._heard(process)
         for one in said.get("facts", ()):
             facts = from_wire(_KINDS[one["kind"]], one["facts"])
-            yield by_sources(facts, self._its.spec.name, self._asked.options["root"])
+            root, scripts = self._asked.options["root"], self._asked.wire.get("scripts", ())
+            yield by_sources(facts, self._its.spec.name, root, scripts)
         if "lost" in said:
             batches, order = (one in wants for one in WANTED)
             yield RankLost(error=said["lost"], batches=batches, order=order)

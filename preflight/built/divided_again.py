@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from preflight.ranks.evened import texts
+from preflight.sources.work.evened import texts
 from preflight.values.names import name_of
 
 _OF_LIGHTNING = frozenset({"LightningDataModule", "LightningModule"})

@@ -21,6 +21,7 @@ from preflight.models.read import copied_by
 from preflight.objects.facts import ModelCopy
 from preflight.ranks.made.facts import NO_TIME, RankBatches, RankLost, RankOrder
 from preflight.sources.facts import SourceFacts
+from preflight.sources.work.evened import scripts_of
 from preflight.targets.targets import Built, Source
 from preflight.users_code.facts import GivesBatches, Unbuilt
 from preflight.values.wire import to_exact, to_wire
@@ -39,6 +40,7 @@ class BuiltTargets(Gather):
     def wire(self, target: Built) -> Mapping[str, Any]:
         """Give what is named as a process is told of it; its arguments may be anything in TOML."""
         given = {"args": to_exact(target.args), "kwargs": to_exact(target.kwargs)}
+        given |= {"scripts": scripts_of(self.run.targets, self.run.job.root)}
         return {"kind": target.kind, **to_wire(replace(target, args=(), kwargs={})), **given}
 
     def needs(self, target: Target) -> bool:

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from preflight.built.seeding import seeded_before
 from preflight.built.undivided import trains_undivided
-from preflight.ranks.evened import joined
 from preflight.ranks.made.facts import RankBatches, RankOrder
+from preflight.sources.work.evened import joined
 from preflight.users_code.frames import own_sources
 
 
-def by_sources(facts: Any, factory: str, root: str) -> Any:
+def by_sources(facts: Any, factory: str, root: str, scripts: Sequence[str]) -> Any:
     """Add to facts what sources say: those that are imported, and those that lie beside them."""
     if isinstance(facts, RankBatches):
         if len({(one.batches, one.ended) for one in facts.counts}) < 2:
             return facts
-        return replace(facts, joined=joined(own_sources(root), root))
+        return replace(facts, joined=joined(own_sources(root), root, scripts))
     if not isinstance(facts, RankOrder):
         return facts
     causes = {one.cause for one in facts.found}

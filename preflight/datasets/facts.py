@@ -89,6 +89,9 @@ class DatasetFacts:
     split_said: bool = False
     """Whether the settings say how ranks divide its shards, of it or of its loader."""
 
+    joined: str = ""
+    """Where sources let ranks go on that have more of its samples than others: `train.py:12`."""
+
     damaged: int = 0
     """Shards among those that were read that cannot be read to their end."""
 

@@ -29,6 +29,7 @@ from preflight.pipelines.facts import Reads
 from preflight.pipelines.fates import taken
 from preflight.shards.facts import ShardFacts
 from preflight.sources.facts import SourceFacts
+from preflight.sources.work.evened import joined, scripts_of
 from preflight.targets.targets import Dataset, Folder, Loader, Shard, Source
 from preflight.values.addresses import is_found, plain_path
 from preflight.values.names import name_of
@@ -135,6 +136,7 @@ class Datasets(Gather):
             if not facts.is_folder:
                 facts = replace(facts, **self._drawn(one.dataset, facts, alone=alone))
                 facts = replace(facts, split_said=self._is_split(one.dataset))
+                facts = replace(facts, joined=self._joined(facts))
             yield Looked(facts=facts, target=one.dataset)
             undecided = [
                 each._replace(reads=self._written_for(path)) for path, each in one.undecided.items()
@@ -179,6 +181,13 @@ class Datasets(Gather):
         """Count the shards of other data sets that the same loader reads."""
         mine = self._paths_of(dataset)
         return min((len({*one.shards} - mine) for one in loaders), default=0)
+
+    def _joined(self, facts: DatasetFacts) -> str:
+        """Say where the sources join ranks, if these have unlike numbers of samples."""
+        job, ranks = self.run.job, self.run.job.launch.ranks
+        if len({sum(facts.sizes[rank::ranks]) for rank in range(ranks)}) < 2:
+            return ""
+        return joined((), job.root, scripts_of(self.run.targets, job.root))
 
     def _drawn(self, dataset: Dataset, facts: DatasetFacts, *, alone: bool) -> dict[str, Any]:
         """Say how the shards of a data set are drawn: as its loader does, or else as sources say.

@@ -20,6 +20,7 @@ from preflight.ranks.worlds import Divided, worlds
 from preflight.settings.job import Job
 from preflight.settings.split import runs_code, steps_of
 from preflight.shards.facts import ShardFacts
+from preflight.sources.work.evened import scripts_of
 from preflight.storage.facts import WriterTrial
 from preflight.targets.targets import CacheFolder, Dataset, Loader, Remote, Shard
 from preflight.values.code_name import is_code_name
@@ -152,6 +153,7 @@ class Worlds(Gather):
             "ranks": job.launch.ranks,
             "workers": max(workers, 1),
             "atomic": one.atomic,
+            "scripts": scripts_of(self.run.targets, job.root),
             **self._batches(one),
             **items,
         }

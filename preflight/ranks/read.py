@@ -9,13 +9,13 @@ from typing import Any
 from preflight.kinds.asked import Asked
 from preflight.ranks import divide, hash_seeds
 from preflight.ranks.divide import Division, Splitter, owned, shared_entries
-from preflight.ranks.evened import joined
 from preflight.ranks.facts import OneEntry, WorldFacts
 from preflight.ranks.items import Items, items_of
 from preflight.ranks.named_splits import Items as Numbers
 from preflight.ranks.rank_trials import RankTrials
 from preflight.ranks.real_splits import splitter_of
 from preflight.settings.split import DROPPED, PADDED, Steps
+from preflight.sources.work.evened import joined
 from preflight.values.code_name import is_code_name
 
 # Items and ranks that are shown one by one.
@@ -73,7 +73,7 @@ def look(asked: Asked) -> Iterator[WorldFacts]:
         missing=items.missing,
         batch_size=wire["batch_size"],
         drop_last=wire["drop_last"],
-        joined=joined((), asked.root) if len({*found.each}) > 1 else "",
+        joined=joined((), asked.root, wire["scripts"]) if len({*found.each}) > 1 else "",
         bare_workers=found.bare_workers,
         worlds=worlds,
         first_bad=bad,

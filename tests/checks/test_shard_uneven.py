@@ -91,3 +91,28 @@ def test_where_a_split_is_said_world_ownership_tells_it() -> None:
 
     assert reason("shard-uneven", facts, job) is None
     assert "world-ownership" in (reason("shard-uneven", replace(facts, split_said=True), job) or "")
+
+
+@pytest.mark.parametrize(
+    ("script", "severity"), [("train.py", Severity.NOTE), ("other.py", Severity.WARNING)]
+)
+def test_ranks_that_are_joined_go_on(tmp_path: Path, script: str, severity: Severity) -> None:
+    """In torch's `Join`; in a script that is named, or else in any of the folder."""
+    for number, count in enumerate((9, 3)):
+        (tmp_path / f"{number}.tar").write_bytes(tarred(samples(count, start=100 * number)))
+    (tmp_path / "train.py").write_text("with Join([model]):\n    train()\n")
+    (tmp_path / "other.py").write_text("import torch\n")
+
+    def found(*more: str) -> Finding:
+        words = ("{0..1}.tar", *more)
+        report = preflight.run(
+            *words, folder=str(tmp_path), world_size=2, elsewhere=True, select=["shard-uneven"]
+        )
+        (one,) = report.findings
+        return one
+
+    assert found().severity is Severity.NOTE
+    assert found(f"source={script}").severity is severity
+    assert ("train.py:1 stands around" in (found(f"source={script}").why or "")) == (
+        severity is Severity.NOTE
+    )

@@ -63,6 +63,7 @@ def named(
     """
     plain = dict(wire)
     kind, args, kwargs = plain.pop("kind"), plain.pop("args"), plain.pop("kwargs")
+    plain.pop("scripts", None)
     bare = from_wire(BUILT[kind], plain)
     built = replace(bare, args=tuple(from_exact(args)), kwargs=from_exact(kwargs))
     spec = parse_spec(built.spec)
