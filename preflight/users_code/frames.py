@@ -35,8 +35,10 @@ def is_users(file: str, *folders: str) -> bool:
 
     What an extension was compiled from is told relative to where that was done, and is not here.
     """
+    if _INSTALLED in file and os.pardir not in file:  # as nearly all are that are asked about
+        return False
     path = full_path(file)
-    if _INSTALLED in path or path.startswith(PACKAGE):  # as nearly all are that are asked about
+    if _INSTALLED in path or path.startswith(PACKAGE):
         return False
     bases = tuple(os.path.join(full_path(one), "") for one in folders)
     return path.startswith(bases) and os.path.isfile(path)
