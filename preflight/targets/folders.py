@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from preflight.formats.suffixes import dcp as dcp_names
 from preflight.kinds.kind import Kind
@@ -134,45 +134,57 @@ def _holds_checkpoints(listed: FolderListing, suffixes: frozenset[str], *, is_ne
     """Whether trainers leave a folder like this: with checkpoints, or with a model in pieces."""
     if any(CHECKPOINT.fullmatch(one.name) for one in listed.folders):
         return True
-    if not is_near:  # parts and pieces of one checkpoint lie deep, too
-        return False
-    in_pieces = ".json" in suffixes and any(
-        name.endswith(".safetensors.index.json") for name in listed.names
+    if _holds_steps(listed, suffixes):
+        return True
+    # Pieces of one checkpoint lie deep, too.
+    return (
+        is_near
+        and ".json" in suffixes
+        and any(name.endswith(".safetensors.index.json") for name in listed.names)
     )
-    return in_pieces or _holds_steps(listed, suffixes)
 
 
 def _holds_steps(listed: FolderListing, suffixes: frozenset[str]) -> bool:
     """Whether its folders hold what no cache has: parts of states, or those of an optimizer."""
-    if _holds_parts(listed, suffixes) or any(map(_OPTIMIZER.fullmatch, _in_steps(listed, _STEP))):
+    steps = _steps(listed)
+    if _holds_parts(steps, suffixes) or any(map(_OPTIMIZER.fullmatch, _in_steps(steps))):
         return True
-    found = [name for name in _in_steps(listed, _COUNTED) if _OF_A_RUN.fullmatch(name)]
+    counted = [one for one in steps if _COUNTED.fullmatch(one.name)]
+    found = [name for name in _in_steps(counted) if _OF_A_RUN.fullmatch(name)]
     return len(found) > len(set(found))
+
+
+def _steps(listed: FolderListing) -> list[os.DirEntry[str]]:
+    """Give the folders that are called as states of a run."""
+    return [one for one in listed.folders if _STEP.fullmatch(one.name)]
 
 
 def holds_parts(folder: str) -> bool:
     """Whether a folder is a checkpoint of torch.distributed.checkpoint, or holds some: no cache."""
     try:
         listed = list_names(folder)
-        return _holds_parts(listed, listed.suffixes())
+        return _holds_parts(_steps(listed), listed.suffixes())
     except OSError:
         return False
 
 
-def _holds_parts(listed: FolderListing, suffixes: frozenset[str]) -> bool:
+def _holds_parts(steps: Sequence[os.DirEntry[str]], suffixes: frozenset[str]) -> bool:
     if dcp_names.PART in suffixes:
         return True
-    return any(name.endswith(dcp_names.PART) for name in _in_steps(listed, _STEP))
+    return any(name.endswith(dcp_names.PART) for name in _in_steps(steps, deeper=True))
 
 
-def _in_steps(listed: FolderListing, called: re.Pattern[str]) -> Iterator[str]:
-    """Give what lies in folders that are called as states of a run."""
-    for one in listed.folders:
-        if called.fullmatch(one.name):
-            try:
-                yield from os.listdir(one)
-            except OSError:
-                continue
+def _in_steps(steps: Iterable[os.DirEntry[str]], *, deeper: bool = False) -> Iterator[str]:
+    """Give what lies in folders, and in those that lie there."""
+    for one in steps:
+        try:
+            inner = list_names(one.path)
+        except OSError:
+            continue
+        yield from inner.names
+        yield from (each.name for each in inner.folders)
+        if deeper:
+            yield from _in_steps(inner.folders)
 
 
 def _is_state(folder: str, *, by_steps: bool = False) -> bool:

@@ -159,3 +159,50 @@ def test_other_folders_with_numbers_are_no_checkpoints(
 
     assert caches(tmp_path, whole=False) == {"out": False}
     assert caches(tmp_path / "out", whole=True) == {".": False}
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("states/iter_000050/optimizer.bin", "states/iter_000100/model.safetensors"),
+        ("ckpt/ep_0001/model.pt", "ckpt/ep_0002/model.pt"),
+        ("saves/step_1/model/__0_0.distcp", "saves/step_2/model/.metadata"),
+    ],
+)
+def test_steps_are_known_however_deep_they_lie(tmp_path: Path, names: tuple[str, ...]) -> None:
+    """Of each run by itself; of the last one nothing was written before it was killed."""
+    runs = ("work/exp1", "work/exp2")
+    for run in runs:
+        write(tmp_path / run, *names)
+        step = tmp_path / run / os.path.dirname(names[0]).split("/")[0] / "step_300"
+        step.mkdir(parents=True)
+    home = os.path.dirname(names[0]).split("/")[0]
+
+    assert caches(tmp_path, whole=False) == {f"{run}/{home}": True for run in runs}
+    assert caches(tmp_path, whole=True) == {f"{run}/{home}": True for run in runs}
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("vae/epoch_1/img_0001.pt", "vae/epoch_2/img_0001.pt"),
+        ("base/model-7b/model.safetensors", "base/model-13b/model.safetensors"),
+        ("all/run_1/optimizer.pt", "all/run_2/model.pt"),
+    ],
+)
+def test_deep_folders_with_numbers_are_as_little_checkpoints(
+    tmp_path: Path, names: tuple[str, ...]
+) -> None:
+    write(tmp_path / "out", *names)
+
+    assert caches(tmp_path, whole=False) == {"out": False}
+
+
+def test_a_part_alone_is_told_wherever_its_checkpoint_lies(tmp_path: Path) -> None:
+    """No word says that `snap_1` is a state; a part without a plan is nothing else."""
+    write(tmp_path, "snap_1/dist/__0_0.distcp")
+
+    (finding,) = preflight.run(folder=str(tmp_path), select=["cache-checkpoint"]).findings
+
+    assert finding.severity.word == "error"
+    assert ".metadata" in finding.message
