@@ -56,7 +56,7 @@ def loader_unloadable(loaded: Loaded, job: Job) -> Iterator[Finding]:
     """Tell each object once, with all its paths."""
     for one in loaded.objects:
         spawned = loaded.start_method in one.methods
-        then = _why(loaded, job) if spawned else _why_elsewhere(one, loaded)
+        then = _why(one, loaded, job) if spawned else _why_elsewhere(one, loaded)
         at, *also = (one.defined.at(shown(path)) for path in one.paths)
         yield loader_unloadable.found(
             _message(one),
@@ -111,8 +111,14 @@ def _raised(one: Unloadable) -> tuple[Location, ...]:
     return (Location(file=one.raised.file, line=one.raised.line),)
 
 
-def _why(loaded: Loaded, job: Job) -> str:
+def _why(one: Unloadable, loaded: Loaded, job: Job) -> str:
     begun = started(loaded.start_method, loaded.start_method_from, job)
+    if one.how == "late":
+        return (
+            f"{begun}: each of the {counted(loaded.num_workers, 'worker')} of {shown(loaded.name)} "
+            "loads it before its first batch; where that never ends, the first batch never comes, "
+            "and nothing is said."
+        )
     return (
         f"{begun}: none of the {counted(loaded.num_workers, 'worker')} of {shown(loaded.name)} "
         "comes through its start, and the first batch fails with `DataLoader worker exited "

@@ -125,6 +125,14 @@ def test_each_way_to_fail_is_told_as_what_it_is(
     assert words in f"{found.message} {found.why} {found.fix}"
 
 
+def test_of_what_is_late_no_exit_is_foretold() -> None:
+    late = CONFIG._replace(how="late", error="the worker said nothing for 120 s")
+    (found,) = ask("loader-unloadable", replace(LOADED, objects=(late,)), JOB)
+
+    assert "where that never ends, the first batch never comes" in (found.why or "")
+    assert "exited" not in (found.why or "")
+
+
 @pytest.mark.parametrize(
     ("outcome", "reason"),
     [
