@@ -84,8 +84,6 @@ class EnvironmentRead(NamedTuple):
 
     is_lazy: bool = False
     """Whether its file is imported inside a function only, which need not be called."""
-    in_every_run: bool = False
-    """Whether every run of the script that was named calls what holds it."""
 
 
 class LoaderCall(NamedTuple):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 
 from preflight.kinds.asked import Asked
 from preflight.pipelines.image_folder_calls import with_told_folders
@@ -45,7 +44,7 @@ from preflight.syntax.config_files import given_by_configs
 from preflight.syntax.copies import Code, copier_of
 from preflight.syntax.imports.modules import Modules
 from preflight.syntax.imports.needed_modules import on_the_way
-from preflight.syntax.imports.reached import reached, unnamed
+from preflight.syntax.imports.reached import unnamed
 from preflight.syntax.parsing import UnparsableError, parse
 from preflight.syntax.source_files import content_of, is_test
 from preflight.targets.targets import Source
@@ -195,12 +194,7 @@ def _read_script(source: Source, root: str, alive: Callable[[], None]) -> Source
     called = own.looped_over()
     own.take(_returned(one for one in each if one.name in called))
     own.mentions += _given_on_the_way(each, path, root, own.open(), alive)
-    facts = own.facts([unguarded_file(path, parsed, root, name)])
-    if source.implied or all(one.inside is None or one.file == name for one in facts.reads):
-        return facts
-    run = reached(trees, name, way, strict=True)
-    reads = (one._replace(in_every_run=run.is_read(one.file, one.line)) for one in facts.reads)
-    return replace(facts, reads=tuple(reads))
+    return own.facts([unguarded_file(path, parsed, root, name)])
 
 
 def _handed_to(first: SourceFile, path: str, root: str) -> dict[str, SourceFile]:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -322,49 +319,6 @@ def test_other_variables_are_missing_too(tmp_path: Path, text: str, severity: Se
 
     assert finding.severity is severity
     assert "srun" not in (finding.fix or "")
-
-
-IMPORTS = "import os\nfrom lib import make\n\n"
-LIB = "from deep import token\n\ndef make(push=False):\n    {body}\n"
-DEEP = 'import os\n\ndef token():\n    return os.environ["DATA_TOKEN"]\n'
-MAIN = "def main():\n    make()\n\nif __name__ == '__main__':\n    main()\n"
-DIES = {
-    "called": (MAIN, "return token()"),
-    "at its left": ("make()\n", "return token()"),
-    "in a loop over what is there": (MAIN, "for n in range(3):\n        token()"),
-    "of a class": (
-        "class Job:\n    def __init__(self):\n        self.token = make()\n\nJob()\n",
-        "return [token()]",
-    ),
-}
-LIVES = {
-    "behind a flag": (MAIN, "return token() if push else None"),
-    "behind a test": (MAIN, "if push:\n        return token()"),
-    "caught": (MAIN, "try:\n        return token()\n    except KeyError:\n        return None"),
-    "caught further up": (
-        MAIN.replace("make()", "try:\n        make()\n    except KeyError:\n        pass"),
-        "return token()",
-    ),
-    "handed on": (MAIN, "return {'push': token}"),
-    "not called": (MAIN, "return token"),
-    "for later": (MAIN, "return lambda: token()"),
-}
-
-
-@pytest.mark.parametrize("case", [*DIES, *LIVES])
-def test_what_a_function_two_imports_away_reads_is_a_warning_where_every_run_calls_it(
-    tmp_path: Path, case: str
-) -> None:
-    main, body = {**DIES, **LIVES}[case]
-    for name, text in (("lib", LIB.format(body=body)), ("deep", DEEP)):
-        (tmp_path / f"{name}.py").write_text(text, "utf-8")
-
-    (finding,) = of_source(tmp_path, IMPORTS + main)
-
-    assert finding.severity is (Severity.WARNING if case in DIES else Severity.NOTE)
-    environment = {name: its for name, its in os.environ.items() if name != "DATA_TOKEN"}
-    ran = subprocess.run([sys.executable, "train.py"], cwd=tmp_path, env=environment, check=False)
-    assert (ran.returncode != 0) == (case in DIES)
 
 
 def test_in_a_folder_not_every_file_need_be_the_jobs(tmp_path: Path) -> None:

@@ -22,8 +22,6 @@ from preflight.syntax.surroundings import Around, walk
 _HOOKS = frozenset({"setup", "prepare_data", "train_dataloader", "val_dataloader"})
 
 
-_ENVIRONMENT = frozenset({"environ", "getenv"})
-
 _WORD = re.compile(r"[^\W\d]\w*")
 
 
@@ -36,32 +34,20 @@ class Reached:
     lazy: frozenset[str]
     """Files that are imported inside functions only."""
 
-    strict: bool = False
-    """Whether only calls count, and none in a `try` that catches something."""
-
     named_at: dict[str, list[tuple[str, ...]]] = field(default_factory=dict)
     """What has to be called where each name is read without a test around it."""
 
     lines: dict[tuple[str, int], tuple[str, ...]] = field(default_factory=dict)
     """And what for calls that no test stands around, by the line of their names."""
 
-    variables: dict[tuple[str, int], tuple[str, ...]] = field(default_factory=dict)
-    """The same for what is read of the environment."""
-
     def is_come_to(self, file: str, line: int) -> bool:
         """Whether a call is made in every run."""
         place = self.lines.get((file, line))
         return place is not None and self._called().issuperset(place)
 
-    def is_read(self, file: str, line: int) -> bool:
-        """Whether a variable of the environment is read in every run."""
-        place = self.variables.get((file, line))
-        return place is not None and self._called().issuperset(place)
-
     def _called(self) -> set[str]:
         """Name the functions and classes that are called, or handed to somebody, in every run."""
-        places = [*self.lines.values(), *self.variables.values()]
-        places += (one for each in self.named_at.values() for one in each)
+        places = [*self.lines.values(), *(one for each in self.named_at.values() for one in each)]
         waiting = {name for one in places for name in one}
         found: set[str] = set()
         while True:
@@ -87,12 +73,8 @@ class Reached:
             if isinstance(one, ast.ClassDef)
             for base in one.bases
         }
-        lambdas = (one for one in ast.walk(tree) if self.strict and isinstance(one, ast.Lambda))
-        later = {id(inner) for one in lambdas for inner in ast.walk(one.body)}
         for node, around in walk(tree):
-            if not _is_sure(around, as_main=own) or (self.strict and around.caught):
-                continue
-            if id(node) in later:
+            if not _is_sure(around, as_main=own):
                 continue
             place = tuple(_holders(node.lineno, around, classes))
             place += (bases[id(node)],) if id(node) in bases else ()  # it is made where that is
@@ -101,19 +83,13 @@ class Reached:
             if isinstance(node, ast.Call):
                 line = node.func.end_lineno or node.lineno
                 self.lines.setdefault((file, line), place)
-            if last_name(node) in _ENVIRONMENT:
-                self.variables.setdefault((file, getattr(node, "lineno", 0)), place)
-            name = node.func if self.strict and isinstance(node, ast.Call) else node
-            is_one = isinstance(name, (ast.Name, ast.Attribute)) and isinstance(name.ctx, ast.Load)
-            if is_one and (name is not node or not self.strict):
-                self.named_at.setdefault(last_name(name), []).append(place)
+            if isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Load):
+                self.named_at.setdefault(last_name(node), []).append(place)
 
 
-def reached(
-    each: Iterable[tuple[str, Parsed]], entry: str, way: NeededModules, *, strict: bool = False
-) -> Reached:
+def reached(each: Iterable[tuple[str, Parsed]], entry: str, way: NeededModules) -> Reached:
     """Look through the sources that a script needs, each with its name."""
-    found = Reached(entry=entry, started=way.started, lazy=way.lazy, strict=strict)
+    found = Reached(entry=entry, started=way.started, lazy=way.lazy)
     for file, parsed in each:
         found.read(file, parsed)
     return found
