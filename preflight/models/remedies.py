@@ -80,11 +80,17 @@ def _holds_weights(thing: object) -> bool:
         one = todo.pop()
         if is_module(one) or _is_weight(one) or len(seen) > _MOST:
             return True
-        for part in () if isinstance(one, _SHARED_ANYWAY) else gc.get_referents(one):
+        is_shared = isinstance(one, _SHARED_ANYWAY) or _is_of_module(one)
+        for part in () if is_shared else gc.get_referents(one):
             if id(part) not in seen:
                 seen.add(id(part))
                 todo.append(part)
     return False
+
+
+def _is_of_module(thing: object) -> bool:
+    """Whether it holds the names of a module, to which the frame of a generator leads."""
+    return type(thing) is dict and ("__builtins__" in thing or "__spec__" in thing)
 
 
 def _is_weight(thing: object) -> bool:

@@ -32,6 +32,9 @@ pytestmark = pytest.mark.usefixtures("at_hand")
 
 HERE = str(Path(__file__).parent)
 
+OF_THE_MODULE = nn.Linear(1, 1)
+"""What a script keeps by a name of its own is held by no generator that was written there."""
+
 
 class Block(nn.Module):
     def __init__(self, held: object = None) -> None:
