@@ -9,6 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 from preflight.formats.suffixes import dcp as dcp_names
+from preflight.targets.folders import ROUND
 
 # A folder under a name for the time being: its writer renames it at the end, and trainers that look
 # for the newest checkpoint pass it over.
@@ -181,6 +182,7 @@ def _is_run(name: str, below: Sequence[str]) -> bool:
     firsts = {one.partition("/")[0] for one in below if "/" in one}
     files = [one for one in below if "/" not in one and not is_part(one)]
     stems = [one.rpartition(".")[0] for one in files]
-    if any(map(is_step, firsts)) or any(map(is_step, stems)):
+    is_round = sum(ROUND.fullmatch(one) is not None for one in firsts) > 1
+    if is_round or any(map(is_step, firsts)) or any(map(is_step, stems)):
         return not any(map(is_part, below)) or bool(firsts)
     return bool(files) and _HOME.fullmatch(name) is not None

@@ -28,10 +28,13 @@ CHECKPOINT = re.compile(r"checkpoint[-_]\d+|global_step\d+")
 
 # Others call them so; where they hold parts or the state of an optimizer, they are nothing else.
 _STEP = re.compile(
-    r"(?:.*[-_.])?(?:global_?)?(?:steps?|iter(?:ation)?|epochs?|ep|checkpoint|ckpt|snapshot|state"
-    r"|model|adapter|lora)[-_=]?\d.*",
+    r"(?:.*[-_.])?(?:global_?)?(?:steps?|iter(?:ation)?|it|epochs?|ep|checkpoint|ckpt|snapshot|state"
+    r"|model|adapter|lora|global)[-_=]?\d.*",
     re.IGNORECASE,
 )
+
+ROUND = re.compile(r"\d{0,8}[05]0|0")
+"""As others call them: by the number of a step alone, which is round; that of a run is not."""
 
 # What is saved of an optimizer, and of no sample: a file, or a folder of some.
 _OPTIMIZER = re.compile(r"optim\w*(?:\.(?:pt|pth|bin|safetensors|npz))?")
@@ -39,7 +42,8 @@ _OPTIMIZER = re.compile(r"optim\w*(?:\.(?:pt|pth|bin|safetensors|npz))?")
 # What is saved of a model or of a run, under names that no sample has; where two folders that are
 # called as steps hold some, they are checkpoints of a loop that somebody has written.
 _COUNTED = re.compile(
-    r"(?:.*[-_.])?(?:global_?)?(?:steps?|iter(?:ation)?|epochs?|ep|checkpoint|ckpt)[-_=]?\d+",
+    r"(?:.*[-_.])?(?:global_?)?(?:steps?|iter(?:ation)?|it|epochs?|ep|checkpoint|ckpt|global)[-_=]?"
+    r"\d+|\d+",
     re.IGNORECASE,
 )
 _OF_A_RUN = re.compile(
@@ -156,7 +160,9 @@ def _holds_steps(listed: FolderListing, suffixes: frozenset[str]) -> bool:
 
 def _steps(listed: FolderListing) -> list[os.DirEntry[str]]:
     """Give the folders that are called as states of a run."""
-    return [one for one in listed.folders if _STEP.fullmatch(one.name)]
+    round_ones = [one for one in listed.folders if ROUND.fullmatch(one.name)]
+    called_so = [one for one in listed.folders if _STEP.fullmatch(one.name)]
+    return called_so + (round_ones if len(round_ones) > 1 else [])
 
 
 def holds_parts(folder: str) -> bool:
@@ -189,7 +195,8 @@ def _in_steps(steps: Iterable[os.DirEntry[str]], *, deeper: bool = False) -> Ite
 
 def _is_state(folder: str, *, by_steps: bool = False) -> bool:
     name = os.path.basename(folder)
-    return bool(CHECKPOINT.fullmatch(name) or (by_steps and _STEP.fullmatch(name)))
+    is_step = by_steps and (_STEP.fullmatch(name) or ROUND.fullmatch(name))
+    return bool(is_step or CHECKPOINT.fullmatch(name))
 
 
 def _holds_entries(names: list[str]) -> bool:

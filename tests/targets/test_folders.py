@@ -167,6 +167,10 @@ def test_other_folders_with_numbers_are_no_checkpoints(
         ("states/iter_000050/optimizer.bin", "states/iter_000100/model.safetensors"),
         ("ckpt/ep_0001/model.pt", "ckpt/ep_0002/model.pt"),
         ("saves/step_1/model/__0_0.distcp", "saves/step_2/model/.metadata"),
+        ("snap/global_1/dist/__0_0.distcp", "snap/global_2/dist/.metadata"),
+        ("snap/500/__0_0.distcp", "snap/1000/__0_0.distcp"),
+        ("states/0/model.pt", "states/2050/model.pt"),
+        ("kept/it1/ema.pt", "kept/it2/ema.pt", "kept/it2/opt.pt"),
     ],
 )
 def test_steps_are_known_however_deep_they_lie(tmp_path: Path, names: tuple[str, ...]) -> None:
@@ -188,6 +192,10 @@ def test_steps_are_known_however_deep_they_lie(tmp_path: Path, names: tuple[str,
         ("vae/epoch_1/img_0001.pt", "vae/epoch_2/img_0001.pt"),
         ("base/model-7b/model.safetensors", "base/model-13b/model.safetensors"),
         ("all/run_1/optimizer.pt", "all/run_2/model.pt"),
+        ("all/0/optimizer.pt", "all/1/optimizer.pt", "all/2/optimizer.pt"),  # runs of a sweep
+        ("jobs/384721/model.pt", "jobs/384722/model.pt"),
+        ("fold/global_a/model.pt", "fold/global_b/model.pt"),
+        ("vae/500/img_0001.pt", "vae/1000/img_0001.pt"),
     ],
 )
 def test_deep_folders_with_numbers_are_as_little_checkpoints(
