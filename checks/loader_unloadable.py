@@ -32,6 +32,7 @@ from preflight.values.names import counted, shown
 from ._objects import WITHOUT_WORKERS, started
 
 _CANNOT = "cannot be loaded by a worker"
+_LATE = ("late", "stuck")
 _GUESSED = "; a guess, since zeros stood in for its large data"
 
 
@@ -83,12 +84,12 @@ def _severity(one: Unloadable, loaded: Loaded) -> Severity:
     """Call it an error where this job's workers fail for sure; what is late may only be slow."""
     if loaded.start_method in SPAWNING and loaded.start_method not in one.methods:
         return Severity.NOTE
-    sure = loaded.start_method in SPAWNING and one.how != "late" and not one.guess
-    return Severity.ERROR if sure else Severity.WARNING
+    fails = loaded.start_method in SPAWNING and one.is_sure
+    return Severity.ERROR if fails else Severity.WARNING
 
 
 def _message(one: Unloadable) -> str:
-    in_time = "is not loaded by a worker in time" if one.how == "late" else _CANNOT
+    in_time = "is not loaded by a worker in time" if one.how in _LATE else _CANNOT
     return f"{in_time}: {one.text}{_GUESSED if one.guess else ''}"
 
 
@@ -98,7 +99,7 @@ def _reason(one: Unloadable) -> str:
         return f"A worker finds no {shown(one.missing)}."
     error = shown(one.error).removesuffix(".")
     if one.raised.file is not None:
-        stands = ", and stands at" if one.how == "late" else " in"
+        stands = ", and stands at" if one.how in _LATE else " in"
         error += f"{stands} {shown(one.raised.file)}:{one.raised.line}"
     return f"{error[:1].upper()}{error[1:]}."
 
@@ -113,7 +114,7 @@ def _raised(one: Unloadable) -> tuple[Location, ...]:
 
 def _why(one: Unloadable, loaded: Loaded, job: Job) -> str:
     begun = started(loaded.start_method, loaded.start_method_from, job)
-    if one.how == "late":
+    if one.how in _LATE:
         return (
             f"{begun}: each of the {counted(loaded.num_workers, 'worker')} of {shown(loaded.name)} "
             "loads it before its first batch; where that never ends, the first batch never comes, "
@@ -148,7 +149,7 @@ def _fix(one: Unloadable, job: Job) -> str:
             "Keep it in a module that a worker can import: a file beside the script or an "
             "installed package, at its top level."
         )
-    if one.how == "late":
+    if one.how in _LATE:
         longer = f"--timeout {job.look.timeout * 5:g}"
         return f"Load it faster, or give it longer, if it is only slow:  {longer}"
     if one.how == "gone":

@@ -161,7 +161,7 @@ def _told_already(found: Iterable[Facts]) -> dict[str, str]:
         elif isinstance(one, Loaded) and one.num_workers and one.start_method in SPAWNING:
             if one.started_work is not None:
                 reasons[one.name] = "its workers would train, which loader-unguarded-main tells"
-            elif any(one.start_method in each.methods for each in one.objects):
+            elif any(one.start_method in each.methods and each.is_sure for each in one.objects):
                 reasons[one.name] = "none of its workers starts, which loader-unloadable tells"
     return reasons
 

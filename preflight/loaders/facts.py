@@ -149,13 +149,19 @@ class Unloadable(NamedTuple):
 
     how: str = "refused"
     """`refused`: loading it raises; `died`: the worker ended; `late`: it had not loaded it by the
-    deadline; `gone`: it makes a tensor while it is pickled, whose memory no worker can open."""
+    deadline; `stuck`: nor was it at work then; `gone`: it makes a tensor while it is pickled, whose
+    memory no worker can open."""
 
     methods: tuple[str, ...] = ("spawn", "forkserver")
     """With which ways of starting workers."""
 
     guess: bool = False
     """Whether zeros stood in for its large data when it was refused."""
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether no worker loads it: what is late may only be slow, and a guess is one."""
+        return self.how != "late" and not self.guess
 
 
 class Trip(NamedTuple):

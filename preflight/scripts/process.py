@@ -15,8 +15,9 @@ from typing import Any
 from preflight.processes.orphans import KILL
 from preflight.scripts.inside import ASKED, BOOT
 from preflight.scripts.surroundings import standard_input
-from preflight.scripts.thread_stacks import below, computed
+from preflight.scripts.thread_stacks import below
 from preflight.scripts.watch import OF_PROCESS, TOLD
+from preflight.users_code.fresh.descendants import computed
 from preflight.values.own_files import HOME
 
 # Which part of its time a process computes that only waits.

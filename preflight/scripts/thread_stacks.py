@@ -79,20 +79,6 @@ def _within(call: Call, own: OwnFiles) -> str:
     return "" if own.has(file) else f"{os.path.basename(file)}:{line} in {name}"
 
 
-def computed(pids: Iterable[int]) -> float | None:
-    """Give the seconds that processes have computed so far; None where nobody can tell."""
-    try:
-        import psutil
-    except ImportError:
-        return None
-    total = 0.0
-    for pid in pids:
-        with contextlib.suppress(psutil.Error):
-            times = psutil.Process(pid).cpu_times()
-            total += times.user + times.system
-    return total
-
-
 def below(pid: int) -> list[int]:
     """Give what a process has started and is still there."""
     if sys.platform == "linux":

@@ -107,6 +107,11 @@ ODD = {
         Severity.WARNING,
         "--timeout",
     ),
+    "what does nothing at all would not come with more time": (
+        {"how": "stuck", "error": "the worker said nothing for 120 s"},
+        Severity.ERROR,
+        "is not loaded by a worker in time",
+    ),
     "what only the other way cannot load does not stop this job": (
         {"methods": ("forkserver",)},
         Severity.NOTE,
@@ -125,8 +130,9 @@ def test_each_way_to_fail_is_told_as_what_it_is(
     assert words in f"{found.message} {found.why} {found.fix}"
 
 
-def test_of_what_is_late_no_exit_is_foretold() -> None:
-    late = CONFIG._replace(how="late", error="the worker said nothing for 120 s")
+@pytest.mark.parametrize("how", ["late", "stuck"])
+def test_of_what_is_late_no_exit_is_foretold(how: str) -> None:
+    late = CONFIG._replace(how=how, error="the worker said nothing for 120 s")
     (found,) = ask("loader-unloadable", replace(LOADED, objects=(late,)), JOB)
 
     assert "where that never ends, the first batch never comes" in (found.why or "")

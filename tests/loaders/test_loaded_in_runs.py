@@ -185,3 +185,28 @@ def test_shared_memory_that_the_users_code_leaves_is_freed(tmp_path: Path) -> No
     assert name
     with pytest.raises(FileNotFoundError):
         shared_memory.SharedMemory(name)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("at_hand")
+def test_what_computes_while_it_is_loaded_is_judged_by_its_first_batch(tmp_path: Path) -> None:
+    """It may only be slow, and is no reason not to draw: no batch is a GO over nothing."""
+    code = """
+    class Busy(Numbers):
+        def __setstate__(self, state):
+            while True:
+                pass
+    def make():
+        return DataLoader(Busy(1), num_workers=1)
+    """
+    (tmp_path / "train.py").write_text(TOP + textwrap.dedent(code), encoding="utf-8")
+    checks = ["loader-unloadable", "loader-stuck"]
+
+    report = preflight.run(
+        "train:make", folder=str(tmp_path), select=checks, start_method="spawn", timeout=8
+    )
+
+    found = {one.check: one for one in report.findings}
+    assert found["loader-unloadable"].severity is Severity.WARNING
+    assert found["loader-stuck"].severity is Severity.ERROR
+    assert "stands in __setstate__" in found["loader-stuck"].message

@@ -207,6 +207,7 @@ def test_a_worker_that_never_comes_back_is_put_down_to_its_object(tmp_path: Path
     (one,) = loaded.objects
     assert one.paths == ("dataset.held[1]",)
     assert "said nothing for" in one.error
+    assert one.how == "stuck"
     assert (one.raised.file, one.raised.line_text) == ("job.py", "time.sleep(600)")
     assert outcomes(loaded) == ["late", "late"]
 

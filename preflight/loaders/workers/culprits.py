@@ -173,8 +173,9 @@ class Search:
 
 def _described(worker: Worker, said: Mapping[str, Any]) -> dict[str, Any]:
     """Say what became of an object, by the worker's words or by its end."""
+    ended = "stuck" if worker.stands else worker.lost or "died"
     return {
-        "how": "refused" if said else worker.lost or "died",
+        "how": "refused" if said else ended,
         "error": str(said.get("error") or f"the worker {worker.said}"),
         "frames": _stack_of(worker) if worker.lost == "late" else _frames_of(said),
         "missing": _missing(said),

@@ -25,6 +25,7 @@ from preflight.findings.our_failures import ElsewhereError
 from preflight.loaders.workers.left_alone import as_if_nothing_was_started
 from preflight.objects.sending import arrival
 from preflight.objects.sending.pickle_trial import Enough
+from preflight.users_code.fresh.descendants import computed
 from preflight.values.exit_status import ending
 
 METHODS = ("spawn", "forkserver")
@@ -41,6 +42,10 @@ PLACE = 16
 """Bytes of a place in a slow stream; behind it, a worker that is late writes its stack."""
 _MOMENT = 0.2  # seconds
 _GOODBYE = 2.0  # seconds
+_LOOK = 2.0  # seconds for which one that is late is watched
+
+# Which part of its time a process computes that only waits.
+_AT_REST = 0.02
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +88,9 @@ class Worker:
 
     said: str | None = None
     """What became of it, in words."""
+
+    stands: bool = False
+    """Whether it was late and did not compute, so that more time would have been of no use."""
 
     _ended: bool = False
     _outbox: queue.Queue[bytes | None] = field(init=False)
@@ -160,7 +168,15 @@ class Worker:
             self._died()
         elif time.monotonic() > until:
             self.lost = "late"
+            self.stands = self._is_at_rest()
             self.said = f"said nothing for {self.surroundings.timeout:g} s"
+
+    def _is_at_rest(self) -> bool:
+        """Whether it takes no processor time: what reads a disk or a network slowly takes some."""
+        before = computed([self.process.pid])
+        time.sleep(_LOOK)
+        after = computed([self.process.pid])
+        return before is not None and after is not None and after - before < _AT_REST * _LOOK
 
     def forget_place(self) -> None:
         """Begin a stream of which it has loaded nothing yet."""

@@ -10,6 +10,7 @@ import contextlib
 import functools
 import os
 import sys
+from collections.abc import Iterable
 from typing import Any
 
 
@@ -74,3 +75,16 @@ def descendants() -> list[Descendant]:
         found = (Descendant(one, psutil.Error) for one in below)
         return sorted(found, key=lambda one: (one.created, one.pid))
     return []
+
+
+def computed(pids: Iterable[int]) -> float | None:
+    """Give the seconds that processes have computed so far; None where nobody can tell."""
+    psutil: Any = import_psutil()
+    if psutil is None:
+        return None
+    total = 0.0
+    for pid in pids:
+        with contextlib.suppress(psutil.Error):
+            times = psutil.Process(pid).cpu_times()
+            total += times.user + times.system
+    return total
