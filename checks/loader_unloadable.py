@@ -90,7 +90,8 @@ def _severity(one: Unloadable, loaded: Loaded) -> Severity:
 
 def _message(one: Unloadable) -> str:
     in_time = "is not loaded by a worker in time" if one.how in _LATE else _CANNOT
-    return f"{in_time}: {one.text}{_GUESSED if one.guess else ''}"
+    many = f", one of at least {one.alike:,} that are kept alike" if one.alike > 1 else ""
+    return f"{in_time}: {one.text}{many}{_GUESSED if one.guess else ''}"
 
 
 def _reason(one: Unloadable) -> str:

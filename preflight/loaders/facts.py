@@ -158,6 +158,9 @@ class Unloadable(NamedTuple):
     guess: bool = False
     """Whether zeros stood in for its large data when it was refused."""
 
+    alike: int = 1
+    """How many objects this is: one line keeps them by one name, and they end at one line."""
+
     @property
     def is_sure(self) -> bool:
         """Whether no worker loads it: what is late may only be slow, and a guess is one."""

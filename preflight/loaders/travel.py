@@ -15,7 +15,7 @@ from preflight.loaders.workers.culprits import Culprit
 from preflight.loaders.workers.fresh import METHODS, Surroundings
 from preflight.objects import where
 from preflight.objects.facts import Definition, Weight
-from preflight.objects.paths import type_name, written
+from preflight.objects.paths import last_step, type_name, written
 from preflight.objects.sending import pickling
 from preflight.objects.sending.pickle_trial import Roots
 from preflight.objects.sending.stand_ins import LeftOut
@@ -110,10 +110,18 @@ def _trip(trip: Trip, sent: Sent) -> Trip:
 def _unloadables(going: Journey, root: str, made: Definition) -> tuple[Unloadable, ...]:
     things = [one.at.thing for one in going.culprits.values()]
     paths = pickling.paths_to(going.roots, things)
-    return tuple(
-        _unloadable(culprit, paths.get(key, ()), root, made)
-        for key, culprit in going.culprits.items()
-    )
+    alike: dict[object, Unloadable] = {}
+    for key, culprit in going.culprits.items():
+        found = _unloadable(culprit, paths.get(key, ()), root, made)
+        error = "" if found.raised.file else found.error  # it may name the object
+        line = found._replace(paths=(), error=error), last_step(found.paths[0])
+        known = alike.get(line)
+        alike[line] = found if known is None else _both(known, found)
+    return tuple(alike.values())
+
+
+def _both(known: Unloadable, other: Unloadable) -> Unloadable:
+    return known._replace(paths=(*known.paths, *other.paths), alike=known.alike + 1)
 
 
 def _unloadable(culprit: Culprit, paths: Sequence[str], root: str, made: Definition) -> Unloadable:

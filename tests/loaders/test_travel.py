@@ -546,3 +546,42 @@ def test_the_callers_process_is_left_as_it_was(tmp_path: Path) -> None:
     text = LEFT_ALONE.format(root=str(ROOT))
 
     assert ran(tmp_path, text, TMPDIR=str(tmp_path / "tmp")) == (0, "", "")
+
+
+def test_what_one_line_keeps_and_one_line_refuses_is_told_once(tmp_path: Path) -> None:
+    """The text of an error may name the object, and is not what tells them apart."""
+    loaded = look(
+        tmp_path,
+        """
+        class Numbered(Dying):
+            def __init__(self, number):
+                self.number = number
+            def __getstate__(self):
+                return self.number
+            def __setstate__(self, number):
+                raise ValueError(f"no {number}")
+        class Other(Numbered):
+            pass
+        def make():
+            return DataLoader(Numbers(*map(Numbered, range(3)), [Other(3)]), num_workers=1)
+        """,
+    )
+
+    assert [(one.type, one.alike, one.paths[0]) for one in loaded.objects] == [
+        ("job.Numbered", 3, "dataset.held[0]"),
+        ("job.Other", 1, "dataset.held[3][0]"),
+    ]
+
+
+def test_methods_of_what_is_left_out_are_left_out_with_it(tmp_path: Path) -> None:
+    """A queue has conditions, which keep `acquire` and `release` of its lock."""
+    loaded = look(
+        tmp_path,
+        """
+        import queue
+        def make():
+            return DataLoader(Numbers(*(queue.Queue() for _ in range(5))), num_workers=1)
+        """,
+    )
+
+    assert loaded.objects == ()

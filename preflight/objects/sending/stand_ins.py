@@ -13,6 +13,7 @@ import mmap
 import operator
 import os
 import sys
+import types
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
@@ -27,6 +28,8 @@ from preflight.objects.sending.pickle_trial import (
 
 LARGE = 1 << 20
 """Bytes from which on zeros are sent, in the data of arrays and tensors and in long strings."""
+
+_METHODS = (types.MethodType, types.BuiltinMethodType)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -45,8 +48,10 @@ class LeftOut:
     kinds: tuple[type, ...] = ()
 
     def has(self, thing: object) -> bool:
-        """Whether this object is left out."""
+        """Whether this object is left out, or is a method of one that is (`lock.acquire`)."""
         kind = type(thing)
+        if any(kind is one for one in _METHODS) and self.has(cast("Any", thing).__self__):
+            return True
         return id(thing) in self.things or any(kind is one for one in self.kinds)
 
     def and_also(self, thing: object, kind: type | None) -> LeftOut:
