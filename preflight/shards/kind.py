@@ -16,7 +16,7 @@ from preflight.targets.targets import Built, Loader, Script, Shard
 # Bytes a second, by depth; of JPEGs and captions, with one processor, from the page cache.
 _RATES = {"index": 4e9, "bytes": 1.2e9, "decode": 40e6}
 _UNPACKED = 100e6
-_PACKED = (".gz", ".tgz", ".bz2", ".tbz2", ".xz", ".txz", ".zst", ".tzst")
+_PACKED = (".gz", ".tgz", ".bz2", ".tbz2", ".xz", ".txz", ".zst", ".zstd", ".tzst")
 
 
 def _seconds(plain: Mapping[str, Any], root: str, depth: str) -> float:

@@ -70,6 +70,9 @@ def through_packing(  # noqa: C901  one case after another
         return Flaw(kind="cut", text=text, quiet=True)
     if flaw is None:
         return None
+    if kind == "empty" and not packed.ended and packed.position:
+        text = f"ends inside its {name} stream, at {packed.position:,} bytes: nothing unpacks of it"
+        return Flaw(kind="cut", text=text)
     if kind in ("foreign", "empty"):
         held = "nothing" if kind == "empty" else "what is no tar archive"
         return replace(flaw, kind="foreign", text=f"is {with_article(name)} stream of {held}")

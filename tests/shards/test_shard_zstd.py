@@ -46,7 +46,7 @@ def found(folder: Path, content: bytes) -> Finding:
     return finding
 
 
-@pytest.mark.parametrize("name", ["x.tar.zst", "x.tar"])
+@pytest.mark.parametrize("name", ["x.tar.zst", "x.tar.zstd", "x.tzst", "x.tar"])
 def test_a_whole_shard_is_read_to_its_end(tmp_path: Path, name: str) -> None:
     facts = read(tmp_path, frame(WHOLE), name)
 
@@ -70,6 +70,13 @@ def test_images_in_it_are_looked_at(tmp_path: Path) -> None:
     facts = read(tmp_path, content)
 
     assert (facts.images, [one.name for one in facts.damaged_images]) == (2, ["b.jpg"])
+
+
+def test_a_shard_of_which_nothing_unpacks_is_cut_and_not_empty(tmp_path: Path) -> None:
+    content = frame(WHOLE)[:40]
+
+    assert found(tmp_path, content).message.startswith("ends inside its zstd stream, at 40 bytes")
+    assert found(tmp_path, frame(b"")).message.startswith("is a zstd stream of nothing")
 
 
 def test_a_shard_cut_short_says_how_much_of_it_is_whole(tmp_path: Path) -> None:

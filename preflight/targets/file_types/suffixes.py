@@ -7,7 +7,7 @@ from preflight.formats.suffixes.images import EXTENSIONS
 
 SHARD_SUFFIXES = (
     *(".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tbz2"),
-    *(".tar.xz", ".txz", ".tar.zst", ".tzst"),
+    *(".tar.xz", ".txz", ".tar.zst", ".tar.zstd", ".tzst"),
 )
 IMAGE_SUFFIXES = tuple(sorted(f".{one}" for one in EXTENSIONS))
 
