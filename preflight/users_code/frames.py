@@ -31,11 +31,12 @@ _MOST_CAUSES = 20
 
 
 def is_users(file: str, *folders: str) -> bool:
-    """Whether a file lies below one of these, and is neither ours nor of an installed package.
+    """Whether a file lies below one of these, and is not Python's, ours, or an installed package's.
 
     What an extension was compiled from is told relative to where that was done, and is not here.
     """
-    if _INSTALLED in file and os.pardir not in file:  # as nearly all are that are asked about
+    is_known = _INSTALLED in file or file.startswith((_STANDARD, PACKAGE))
+    if is_known and os.pardir not in file:  # as nearly all are that are asked about
         return False
     path = full_path(file)
     if _INSTALLED in path or path.startswith(PACKAGE):

@@ -47,8 +47,9 @@ def not_come_to(watch: Watch) -> Iterator[RareTest]:
     """Give those of the script's own files behind which stands what was not seen so far."""
     no_save, no_evaluation = not watch.has_met("save"), not watch.has_met("evaluation")
     if no_save or no_evaluation:
-        modules = [*sys.modules.values()]
-        files = {getattr(one, "__file__", None) or "": None for one in modules}
+        # Their own attributes alone: a module may make what it is asked for, which takes time.
+        modules = [getattr(one, "__dict__", {}) for one in [*sys.modules.values()]]
+        files = {str(one.get("__file__") or ""): None for one in modules}
         for one in (each for file in files if watch.own.has(file) for each in rare_tests(file)):
             if (no_save and one.saves) or (no_evaluation and one.evaluates):
                 yield one
