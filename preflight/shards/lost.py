@@ -70,15 +70,21 @@ def through_packing(  # noqa: C901  one case after another
         return Flaw(kind="cut", text=text, quiet=True)
     if flaw is None:
         return None
-    if kind == "empty" and not packed.ended and packed.position:
-        text = f"ends inside its {name} stream, at {packed.position:,} bytes: nothing unpacks of it"
-        return Flaw(kind="cut", text=text)
     if kind in ("foreign", "empty"):
-        held = "nothing" if kind == "empty" else "what is no tar archive"
-        return replace(flaw, kind="foreign", text=f"is {with_article(name)} stream of {held}")
+        return _of_no_archive(packed, flaw)
     if not packed.ended and kind in ("cut", "no-end-marker"):
         return replace(flaw, kind="cut", text=f"is a {name} stream that {flaw.text}", quiet=False)
     return replace(flaw, text=f"{flaw.text}, counted in what {name} unpacks")
+
+
+def _of_no_archive(packed: Packed, flaw: Flaw) -> Flaw:
+    """Say of a stream in which nothing of an archive was found what it is."""
+    name = packed.name
+    if flaw.kind == "empty" and not packed.ended and packed.position:
+        text = f"ends inside its {name} stream, at {packed.position:,} bytes: nothing unpacks of it"
+        return Flaw(kind="cut", text=text)
+    held = "nothing" if flaw.kind == "empty" else "what is no tar archive"
+    return replace(flaw, kind="foreign", text=f"is {with_article(name)} stream of {held}")
 
 
 def _has_only_zeros(every: Packed, begin: int) -> bool:
