@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -14,7 +15,9 @@ from preflight.kinds.rooms import kinds, kinds_of, load
 from preflight.kinds.target import Target
 from preflight.session.counts import Counts, by_row, may_come_of, share
 from preflight.settings.job import Job
+from preflight.targets.few_pictures import CODE
 from preflight.targets.file_types.if_named import NamedAs
+from preflight.targets.folders import holds_some
 from preflight.targets.targets import Missing
 from preflight.targets.words.discover import Discovered
 from preflight.values.code_name import command_for
@@ -171,8 +174,9 @@ def _with_hints(every: Iterable[Covered], found: Discovered, folder: str) -> Ite
             places = (getattr(one, "path", "") for one in found.targets if type(one) is row.target)
             offered |= load(row.offers)(folder, tuple(places))
     if is_doubtful(every, found):
-        for place in [one.name_in(folder) for one in found.doubtful if _part(one) == "data"][:1]:
-            offered["data"] = (command_for(f"data={place}"), None)
+        those = (one for one in found.doubtful if _part(one) == "data" and not _holds_code(one))
+        for one in itertools.islice(those, 1):
+            offered["data"] = (command_for(f"data={one.name_in(folder)}"), None)
             dark.add("data")
     words = [files.named_as for one in found.unread for files in one.files if files.named_as]
     for named_as in reversed(words):
@@ -186,6 +190,11 @@ def _with_hints(every: Iterable[Covered], found: Discovered, folder: str) -> Ite
     for one in every:
         command, at = offered.get(one.part, (None, None)) if one.part in dark else (None, None)
         yield replace(one, hint=command, hint_at=at)
+
+
+def _holds_code(target: Target) -> bool:
+    """Whether it is a folder of modules, whose pictures nobody trains on."""
+    return holds_some(getattr(target, "path", ""), lambda name: name.endswith(CODE))
 
 
 def _is_typed(command: str, typed: Collection[str]) -> bool:

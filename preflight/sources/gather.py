@@ -21,8 +21,9 @@ from preflight.ledger.store import mark_of
 from preflight.sources.all_sources import JobSources
 from preflight.sources.facts import SourceFacts, SourceFile
 from preflight.sources.kind import EACH, NAMES, SECONDS
-from preflight.sources.mentions import wanted_for
+from preflight.sources.mentions import stem_of, wanted_for
 from preflight.sources.tree import Tree
+from preflight.sources.work.work_names import TRAINS
 from preflight.syntax.source_files import MOST_FILES, python_files, sources_among
 from preflight.targets.targets import Built, Folder, Source
 from preflight.values.names import counted, first_of, name_of
@@ -272,4 +273,6 @@ def _of_entries(facts: SourceFacts, own: JobSources) -> Iterator[str]:
     or_name = " or a name of training" if by_name else ""
     scripts = f"{facts.scripts + by_name} scripts with a main guard{or_name}"
     said = f"Of {scripts}, {taken} what is started{alone}"
-    yield f"{said} (a guess; source={shlex.quote(names[0])} reads one by itself)."
+    usual = (one for one in facts.entries if TRAINS.match(stem_of(one).rpartition("/")[2]))
+    likely = next(usual, names[0])
+    yield f"{said} (a guess; source={shlex.quote(likely)} reads one by itself)."

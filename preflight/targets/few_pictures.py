@@ -27,7 +27,9 @@ _SHOWS = re.compile(
 
 # Where a job says what it reads, and how: `root="photos"`, `ImageFolder("./photos/")`.
 _SAY = (".py", ".yaml", ".yml", ".toml", ".json")
-_CODE = (".py", ".ts", ".tsx", ".js", ".go", ".rs", ".cpp")
+CODE = (".py", ".ts", ".tsx", ".js", ".go", ".rs", ".cpp")
+"""How files of code end, beside which pictures are part of a program."""
+
 _OURS = "preflight.toml"  # where `init` has named them, in a comment
 _MOST_TEXTS, _LONGEST_TEXT = 500, 1 << 18
 _NAMES = rb"[\"'\s=](?:\./)?(%s)/?(?:\*[^\"'\n]{0,80})?(?:[\"']|[ \t]*$)"
@@ -64,7 +66,7 @@ def _few_in(folder: str, top: str) -> frozenset[str] | None:
     number = captioned = 0
     places, above, of_code = set[str](), set[str](), set[str]()
     for place, listed in walk(folder):
-        if any(name.endswith(_CODE) for name in listed.names):
+        if any(name.endswith(CODE) for name in listed.names):
             of_code.add("" if place == top else name_of(place, top))
         images = [one for one in listed.names if is_image(one) and not ICON.search(one)]
         if not images:

@@ -364,6 +364,20 @@ def test_a_script_called_run_is_offered_where_it_stands_at_the_top(tmp_path: Pat
     assert scripts_in(str(tmp_path)) == ["train_net.py", "run.py"]
 
 
+def test_a_script_is_offered_however_many_modules_come_before_it(tmp_path: Path) -> None:
+    """As in OneTrainer, whose `modules/` hold more files than are read for hints."""
+    (tmp_path / "modules").mkdir()
+    for number in range(510):
+        (tmp_path / "modules" / f"m{number}.py").touch()
+    for name in ("create_train_files.py", "train_ui.py", "train.py"):
+        script(tmp_path, f"scripts/{name}")
+
+    report = preflight.run(folder=str(tmp_path))
+
+    assert "preflight run scripts/train.py" in str(report)
+    assert "source=scripts/train.py reads one by itself" in said(report)
+
+
 def test_of_models_that_nothing_starts_one_with_defaults_is_no_better(tmp_path: Path) -> None:
     model = "class {0}(nn.Module):\n    def __init__(self, size{1}):\n        pass\n\n\n"
     text = "from torch import nn\n\n\n" + model.format("Attend", "=3")
@@ -433,7 +447,9 @@ def test_what_neither_a_factory_nor_its_file_comes_to_is_a_note(
     assert severities(looked(tmp_path, "data.py:of_ranks")) == {"data.py": "error"}
 
 
-@pytest.mark.parametrize("other", ["main_sampling.py", "main_eval.py", "main_export_onnx.py"])
+@pytest.mark.parametrize(
+    "other", ["main_sampling.py", "main_eval.py", "main_export_onnx.py", "train_ui.py"]
+)
 def test_what_looks_at_a_trained_model_comes_behind_what_trains(tmp_path: Path, other: str) -> None:
     for name in (other, "main_stage1.py"):
         (tmp_path / name).write_text("if __name__ == '__main__':\n    main()\n", "utf-8")

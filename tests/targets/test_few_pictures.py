@@ -198,6 +198,18 @@ def test_an_icon_beside_code_is_no_picture_that_could_be_named(tmp_path: Path) -
     assert "data=" not in terminal.render(report)
 
 
+@pytest.mark.parametrize("code", ["loss.py", "src/app.tsx"])
+def test_pictures_of_a_program_are_not_offered_to_be_named(tmp_path: Path, code: str) -> None:
+    """ai-toolkit: `data=toolkit` was offered, and was GO for a plot and a logo."""
+    repository(tmp_path, "package/audio/logo.png")
+    put(tmp_path, f"package/{code}", content=b"x = 1")
+
+    report = run(tmp_path)
+
+    assert report.verdict == "cannot-judge"
+    assert "data=" not in terminal.render(report)
+
+
 def test_an_icon_is_no_data_though_its_package_is_named(tmp_path: Path) -> None:
     repository(tmp_path, "pkg/static/favicon.ico")
     put(tmp_path, "settings.json", content=b'{"path": "pkg"}')

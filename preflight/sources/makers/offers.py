@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 # A run must not wait for its hints: some tenths of a second's worth of reading and parsing.
 _MOST_FILES = 500
+_MOST_NAMES = 10_000
 _MOST_BYTES = 160 << 10
 
 _LIKELY = re.compile(r"train|data|load|model|main", re.IGNORECASE)
@@ -38,7 +39,8 @@ _LOOPS = re.compile(rb"^(?:for|while) ", re.MULTILINE)
 
 _FIRST = re.compile(r"train|main|finetune|pretrain", re.IGNORECASE)
 _LAST = re.compile(
-    r"(?:^|_)(?:sampl|eval|test|infer|predict|generat|demo|export|convert|metric|plot|visuali)",
+    r"(?:^|_)(?:sampl|eval|test|infer|predict|generat|demo|export|convert|metric|plot|visuali"
+    r"|create|download|(?:web_?)?ui|gui|gradio|streamlit|app[_.])",
     re.IGNORECASE,
 )
 _SCRIPT = re.compile(r"(?:(?:\w+_)?(?:train|main|finetune|pretrain)\w*|run)\.py", re.IGNORECASE)
@@ -254,4 +256,10 @@ def _at_top(folder: str) -> list[str]:
 
 
 def _files_of(place: str) -> Iterable[str]:
-    return islice(look_for_sources(place), _MOST_FILES) if os.path.isdir(place) else (place,)
+    """Give files to read; where there are many, those that are called as scripts before others."""
+    if not os.path.isdir(place):
+        return (place,)
+    every = islice(look_for_sources(place), _MOST_NAMES)
+    return sorted(every, key=lambda one: _SCRIPT.fullmatch(os.path.basename(one)) is None)[
+        :_MOST_FILES
+    ]
