@@ -174,9 +174,9 @@ def _with_hints(every: Iterable[Covered], found: Discovered, folder: str) -> Ite
             places = (getattr(one, "path", "") for one in found.targets if type(one) is row.target)
             offered |= load(row.offers)(folder, tuple(places))
     if is_doubtful(every, found):
-        those = (one for one in found.doubtful if _part(one) == "data" and not _holds_code(one))
-        for one in itertools.islice(those, 1):
-            offered["data"] = (command_for(f"data={one.name_in(folder)}"), None)
+        data = (one for one in found.doubtful if _part(one) == "data" and not _holds_code(one))
+        for place in [each.name_in(folder) for each in itertools.islice(data, 1)]:
+            offered["data"] = (command_for(f"data={place}"), None)
             dark.add("data")
     words = [files.named_as for one in found.unread for files in one.files if files.named_as]
     for named_as in reversed(words):
