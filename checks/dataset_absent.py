@@ -17,10 +17,12 @@ What it finds
     Also such a list that is cut (JSON without an end), empty, or of which only a pointer of Git LFS
     or an HTML page is here; of JSON and JSON Lines whatever their size.
 
-    An error where a source writes out the list's name; else a warning, as a guess, and a note where
-    more are gone than there. A warning, too, where a source goes on without a file that is not
-    there, and either names the list, or is imported by what is started; a note where another column
-    sets those rows apart (`split = test`).
+    Where lists and folders of several splits are called alike (`instances_val.json`,
+    `images/val`), each list is held against its own folder, as a guess, which is a warning. An
+    error where a source writes out the list's name; else a warning, as a guess, and a note
+    where more are gone than there. A warning, too, where a source goes on without a file that
+    is not there, and either names the list, or is imported by what is started; a note where
+    another column sets those rows apart (`split = test`).
 
 Why it matters
     A data set that is made of the list raises FileNotFoundError in a worker, in the middle of an
@@ -58,9 +60,10 @@ def dataset_absent(facts: FileList, _job: Job) -> Iterator[Finding]:
         return
     of = f" ({shown(column.name)})" if column.name else ""
     apart = f"; all of them have {shown(column.apart)}" if column.apart else ""
+    there = f"in {shown(column.within)}" if column.within else "there"
     yield dataset_absent.found(
         f"{column.missing:,} of {counted(column.names, 'image')} that it names{of} "
-        f"{'is' if column.missing == 1 else 'are'} not there: "
+        f"{'is' if column.missing == 1 else 'are'} not {there}: "
         f"{first_of(column.first, column.missing)}{apart}",
         at=Location(file=facts.file),
         severity=_severity(facts),
@@ -91,7 +94,7 @@ def _severity(facts: FileList) -> Severity:
         return Severity.WARNING
     if column.apart or (not facts.read_by and column.missing > _MANY * column.names):
         return Severity.NOTE
-    if not facts.read_by or facts.asked_by or column.stems:
+    if not facts.read_by or facts.asked_by or column.stems or column.within:
         return Severity.WARNING
     return Severity.ERROR
 
@@ -111,5 +114,7 @@ def _why(facts: FileList) -> str:
     if facts.asked_by:
         return f"{facts.asked_by} goes on where a file is not there: they may be left out there."
     named = f"{facts.read_by} names the list" if facts.read_by else "Where the job reads the list"
+    if facts.column.within:
+        named += " for the folder that is called as it is (a guess)"
     joint = ": " if facts.read_by else ", "
     return f"{named}{joint}a worker raises FileNotFoundError at the first that it comes to."

@@ -234,6 +234,9 @@ class NamedColumn(NamedTuple):
     apart: str = ""
     """What sets all of their rows apart from the others: `split = test`."""
 
+    within: str = ""
+    """The folder that is called as the list is, and alone was looked into; empty: all were."""
+
     others: bool = False
     """Whether so few are there that it may name images of another place."""
 

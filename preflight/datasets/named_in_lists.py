@@ -5,16 +5,16 @@ Where such names begin is not known: one is there if an image is that its path e
 
 from __future__ import annotations
 
-import csv
-import json
 import os
 import posixpath
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import Any
 
 from preflight.datasets.facts import NamedColumn, NamesSeen
+from preflight.datasets.split_folders import folders_of_lists
 from preflight.formats.list_damage import damage_of
+from preflight.formats.list_rows import Row, rows_of
 from preflight.formats.suffixes.images import is_image
 from preflight.kinds.asked import Asked
 from preflight.targets.folders import walk
@@ -26,7 +26,6 @@ MOST_BYTES = 16 << 20
 """Of a larger list, nothing is known but its ends."""
 
 _MOST_IMAGES = 500_000
-_MOST_ROWS = 2_000_000
 _OFTEN = 1024
 """Rows after which it is said again that work goes on."""
 
@@ -38,21 +37,17 @@ _LONGEST = 200
 _MOSTLY = 0.9
 _THERE = 0.1
 
-_DEEPEST = 6
 _KINDS = 10
 _PLACES = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:").match
-_NUMBERED = re.compile(r"(?:\d+\s+)?(.+?\.\w{2,5})(?=[\s,;|]|$)").match
 _OF_LISTS = re.compile(
     r"(?i:annotations?|annos?|labels?|lists?|splits?|captions?|instances)"
 ).fullmatch
-_PARTS = re.compile(r"[\s,;|]")
-
-Row: TypeAlias = dict[str, str]
 
 
 def look(asked: Asked) -> Iterator[NamesSeen]:
     """Read each list that is asked about."""
     there = _Images(asked.wire["folders"], asked)
+    own = folders_of_lists(asked.wire["paths"], there.folders())
     for path in asked.wire["paths"] if there.count <= _MOST_IMAGES else ():
         asked.alive(name_of(path, asked.root))
         try:
@@ -63,8 +58,8 @@ def look(asked: Asked) -> Iterator[NamesSeen]:
             yield NamesSeen(name_of(path, asked.root), damage=damage)
         if damage or is_large:
             continue
-        rows = list(_told(_rows_of(path), asked.alive))
-        columns = tuple(_columns(rows, path, there, asked.wire.get("others")))
+        rows = list(_told(rows_of(path), asked.alive))
+        columns = tuple(_columns(rows, path, there, asked.wire.get("others"), own.get(path, "")))
         if columns:
             yield NamesSeen(name_of(path, asked.root), columns)
 
@@ -96,6 +91,29 @@ class _Images:
                     self._stems.setdefault(name.rpartition(".")[0], []).append(inside)
                 if self.count > _MOST_IMAGES:
                     return
+
+    def folders(self) -> set[str]:
+        """Give all folders with images, and those above them."""
+        places = {place for each in self._places.values() for place in each}
+        tops = {top.replace(os.sep, "/") for top in self.tops}
+        found = set[str]()
+        while places:
+            found |= places
+            places = {one.rpartition("/")[0] for one in places - tops} - found - {""}
+        return found
+
+    def hold_in(self, folder: str, names: Collection[str]) -> Callable[[str], bool] | None:
+        """Say how it is known whether an image lies there, where the names tell no folders.
+
+        None where most lie elsewhere, so that the list is of other images.
+        """
+
+        def is_there(name: str) -> bool:
+            places = self._places.get(name, ())
+            return any(f"{one}/".startswith(f"{folder}/") for one in places)
+
+        is_its = folder and 2 * sum(map(is_there, names)) >= len(names)
+        return is_there if is_its and not any("/" in one for one in names) else None
 
     def hold(self, name: str) -> bool:
         """Whether an image is there whose path ends in this one."""
@@ -131,9 +149,12 @@ def _ends_in(name: str, places: Mapping[str, Sequence[str]]) -> bool:
 
 
 def _columns(
-    rows: Sequence[Row], path: str, there: _Images, others: object
+    rows: Sequence[Row], path: str, there: _Images, others: object, its: str
 ) -> Iterator[NamedColumn]:
-    """Give columns that name images; where `others` is true, also such of which few are there."""
+    """Give columns that name images; where `others` is true, also such of which few are there.
+
+    `its` is the folder that is called as the list is.
+    """
     folder = os.path.dirname(path)
     keys = list(dict.fromkeys(key for row in rows[:100] for key in row))
     paths = [key for key in keys if _share(rows, key, is_image) >= _MOSTLY]
@@ -145,14 +166,16 @@ def _columns(
         unique = not is_stem or len(names) == sum(key in row for row in rows)
         if len(names) < _FEWEST or not unique or any(map(_PLACES, names)):
             continue
-        held = there.hold_stem if is_stem else there.hold
+        held: Callable[[str], bool] = there.hold_stem if is_stem else there.hold
         if is_stem and 2 * sum(map(there.hold_stem_there, names)) >= len(names):
             held = there.hold_stem_there  # `r_3` in another folder is another image
+        within = None if is_stem else there.hold_in(its, names)
+        held = within or held
         gone = {one for one in names if not held(one)}
         is_other = len(names) - len(gone) < max(2, (0.5 if is_stem else _THERE) * len(names))
         if is_other and (is_stem or not others):
             continue  # a list of other images
-        gone = {one for one in gone if is_stem or not there.lie(one, folder)}
+        gone = {one for one in gone if is_stem or within or not there.lie(one, folder)}
         if is_other and len(names) - len(gone) >= _THERE * len(names):
             continue  # they lie where nobody has looked for images
         yield NamedColumn(
@@ -162,6 +185,7 @@ def _columns(
             stems=is_stem,
             first=tuple(one[:_LONGEST] for one in names if one in gone)[:_NAMED],
             apart=_apart(rows, key, gone),
+            within=name_of(its, there.root) if within else "",
             others=is_other,
             here=next(filter(None, map(there.found, names)), "") if is_other else "",
             empty=_empty_for(path, names[0], there) if is_other else "",
@@ -196,90 +220,7 @@ def _apart(rows: Sequence[Row], key: str, gone: set[str]) -> str:
     for other in rows[0] if gone else ():
         lacking = {row.get(other, "") for row in rows if row.get(key) in gone}
         rest = {row.get(other, "") for row in rows if row.get(key) not in gone}
-        if other != key and lacking.isdisjoint(rest) and len(lacking | rest) <= _KINDS and rest:
+        most = min(_KINDS, len(rows) / 2)  # of what numbers the rows, each value is another one
+        if other != key and lacking.isdisjoint(rest) and len(lacking | rest) <= most and rest:
             return f"{other} = {' or '.join(sorted(lacking))}"[:_LONGEST]
     return ""
-
-
-# --- forms ----------------------------------------------------------------------------------------
-
-
-def _rows_of(path: str) -> Iterator[Row]:
-    """Give the rows of a list, as far as it is one."""
-    try:
-        if path.endswith(".parquet"):
-            yield from _of_parquet(path)
-            return
-        with open(path, encoding="utf-8-sig", newline="") as file:
-            if path.endswith(".json"):
-                yield from _of_json(json.load(file))
-            elif path.endswith(".jsonl"):
-                yield from _of_json([json.loads(line) for line in file if not line.isspace()])
-            elif path.endswith((".csv", ".tsv")):
-                yield from _of_table(file.read().splitlines())
-            else:
-                lines = [line.strip() for line in file]
-                yield from ({"": _first(line)} for line in lines if line)
-    except (OSError, ValueError, NotImplementedError, RecursionError, MemoryError, csv.Error):
-        return  # nobody has said that it is a list
-
-
-def _first(line: str) -> str:
-    """Give what a line of a text names, behind a number and before labels."""
-    match = _NUMBERED(line)
-    return match[1] if match and is_image(match[1]) else _PARTS.split(line)[0]
-
-
-def _of_table(lines: Sequence[str]) -> Iterator[Row]:
-    first = lines[0] if lines else ""
-    delimiter = max(",\t;|", key=first.count)
-    rows = csv.reader(lines, delimiter=delimiter)
-    names = next(rows, [])
-    if any(map(is_image, names)):  # it has no names of columns
-        yield {str(place): value for place, value in enumerate(names)}
-        names = [str(place) for place in range(len(names))]
-    for row in rows:
-        yield {name: value.strip() for name, value in zip(names, row, strict=False)}
-
-
-def _of_parquet(path: str) -> Iterator[Row]:
-    """Give the columns of texts, where pyarrow is there to read them."""
-    try:
-        import pyarrow.parquet
-    except ImportError:
-        return  # it is told as not read
-    with pyarrow.parquet.ParquetFile(path) as file:
-        texts = [
-            one.name for one in file.schema_arrow if str(one.type) in ("string", "large_string")
-        ]
-        if texts and file.metadata.num_rows <= _MOST_ROWS:
-            for part in file.iter_batches(columns=texts):
-                rows = part.to_pylist()
-                yield from ({name: text or "" for name, text in row.items()} for row in rows)
-
-
-def _of_json(value: Any) -> Iterator[Row]:
-    """Give the texts of the objects in a value, by their places in it; keys may be names, too."""
-    stack: list[tuple[Any, str, int]] = [(value, "", 0)]
-    left = _MOST_ROWS
-    while stack and left:
-        one, place, depth = stack.pop()
-        left -= 1
-        if isinstance(one, dict):
-            if len(one) >= _FEWEST and all(map(is_image, one)):
-                yield from ({place: name} for name in one)
-            plain = {
-                f"{place}.{key}".lstrip("."): str(text)
-                for key, text in one.items()
-                if isinstance(text, (str, int)) and not isinstance(text, bool)
-            }
-            if depth and plain:
-                yield plain
-            inner: Iterable[tuple[str, Any]] = ((f"{place}.{key}", two) for key, two in one.items())
-        elif isinstance(one, list):
-            yield from ({place: text} for text in one if isinstance(text, str))
-            inner = ((place, two) for two in reversed(one))
-        else:
-            continue
-        if depth < _DEEPEST:
-            stack += [(two, at, depth + 1) for at, two in inner if isinstance(two, (dict, list))]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import NamedTuple
 
@@ -65,6 +65,29 @@ def splits_in(folders: Iterable[str]) -> Iterator[Splits]:
     above = {os.path.dirname(one) for one in tops if SPLIT.fullmatch(os.path.basename(one))}
     for place in sorted(above - seen):
         yield from (one for one in _pairs(entries_of(place)) if {one.train, one.other} <= tops)
+
+
+def folders_of_lists(paths: Iterable[str], folders: Iterable[str]) -> Mapping[str, str]:
+    """Give the folder of each list that is called as it, where others beside it have lists, too.
+
+    Of `instances_train.json` and `instances_val.json` that is `images/train`, and `images/val`.
+    """
+    by_word: dict[str, list[str]] = {}
+    for path in paths:
+        for word in set(re.split(r"[^A-Za-z0-9]+", os.path.basename(path).rpartition(".")[0])):
+            by_word.setdefault(word, []).append(path)
+    beside: dict[str, dict[str, set[str]]] = {}
+    for folder in folders:
+        above, _, name = folder.rpartition("/")
+        for path in by_word.get(name, ()) if SPLIT.fullmatch(name) else ():
+            beside.setdefault(above, {}).setdefault(folder, set()).add(path)
+    return {
+        path: folder
+        for its in beside.values()
+        if len(its) > 1
+        for folder, those in its.items()
+        for path in those
+    }
 
 
 def _pairs(entries: Sequence[os.DirEntry[str]]) -> Iterator[Splits]:

@@ -322,3 +322,55 @@ def test_names_in_folders_of_their_own_lead_to_images_as_before(tmp_path: Path) 
     (found,) = seen(tmp_path, "data/train.txt", named)
 
     assert [one.missing for one in found.columns] == [2]
+
+
+def of_splits(folder: Path, numbers: dict[str, range], lists: dict[str, range], form: str) -> None:
+    """Put images by number into a folder of each split, and lists of them beside."""
+    for split, those in numbers.items():
+        put(folder, *(f"data/images/{split}/{n:03}.jpg" for n in those), content=photo())
+    for split, those in lists.items():
+        names = [f"{n:03}.jpg" for n in those]
+        images = [{"id": n, "file_name": one} for n, one in enumerate(names)]
+        text = json.dumps({"images": images}) if form.endswith(".json") else lines(names)
+        put(folder, f"data/{form.format(split)}", content=text.encode())
+
+
+@pytest.mark.parametrize("form", ["annotations/instances_{}.json", "{}.txt", "lists/{}-labels.txt"])
+def test_lists_of_splits_are_held_against_the_folders_that_are_called_so(
+    tmp_path: Path, form: str
+) -> None:
+    """An image of the same number in the other split is another image."""
+    here = {"train": range(20), "val": range(8)}
+    of_splits(tmp_path, here, {"train": range(20), "val": range(10)}, form)
+
+    report = preflight.run(folder=str(tmp_path), select=["dataset-absent"])
+
+    (finding,) = report.findings
+    assert finding.severity is Severity.WARNING
+    assert str(finding.at.file) == f"data/{form.format('val')}"
+    assert "is not in data/images/val: 008.jpg" in finding.message.replace("are not", "is not")
+
+
+@pytest.mark.parametrize(
+    ("numbers", "listed", "form"),
+    [
+        # each list is of its own folder
+        ({"train": range(9), "val": range(5)}, {"train": range(9), "val": range(5)}, "{}.txt"),
+        # both are of images in one folder, beside another one of that name
+        (
+            {"train": range(20), "val": range(2)},
+            {"train": range(15), "val": range(15, 20)},
+            "{}.txt",
+        ),
+        # a list of the images of both
+        ({"train": range(9), "val": range(9, 14)}, {"train": range(9), "val": range(14)}, "{}.txt"),
+        # only one of them has a folder of its own
+        ({"val": range(5), "pool": range(12)}, {"train": range(12), "val": range(12)}, "{}.txt"),
+    ],
+)
+def test_lists_of_splits_that_are_of_other_folders_are_left_alone(
+    tmp_path: Path, numbers: dict[str, range], listed: dict[str, range], form: str
+) -> None:
+    of_splits(tmp_path, numbers, listed, form)
+
+    assert preflight.run(folder=str(tmp_path), select=["dataset-absent"]).findings == ()
