@@ -5,8 +5,9 @@ from __future__ import annotations
 import functools
 import sys
 import time
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, TypeGuard
 
 from preflight.batches.child.drawing import Drawable, draw
 from preflight.batches.child.passing import go_on
@@ -24,7 +25,7 @@ from preflight.flow.fitted import while_made
 from preflight.host.start_method import SPAWNING
 from preflight.kinds.asked import Asked, CannotLookError, MistypedError
 from preflight.loaders import sent as loaders
-from preflight.loaders.facts import Loaded, Sent
+from preflight.loaders.facts import Loaded, Sent, Trip
 from preflight.loaders.workers.starting import configured, parts_of, start_method_of
 from preflight.loaders.wrappers import BatchSource, real_loader, with_real
 from preflight.objects import where
@@ -164,6 +165,29 @@ def _told_already(found: Iterable[Facts]) -> dict[str, str]:
             elif any(one.start_method in each.methods and each.is_sure for each in one.objects):
                 reasons[one.name] = "none of its workers starts, which loader-unloadable tells"
     return reasons
+
+
+def without_disproved(found: Iterable[Facts]) -> list[Facts]:
+    """Leave out what workers may not load, by a guess or for want of time, where batches came."""
+    found = list(found)
+    came = {one.first.name for one in found if isinstance(one, Drawn) and one.first.batches}
+    return [_loaded_after_all(one) if _is_of(one, came) else one for one in found]
+
+
+def _is_of(one: Facts, names: Container[str]) -> TypeGuard[Loaded]:
+    return isinstance(one, Loaded) and one.name in names and one.start_method in SPAWNING
+
+
+def _loaded_after_all(loaded: Loaded) -> Loaded:
+    own = loaded.start_method
+    kept = tuple(one for one in loaded.objects if one.is_sure or own not in one.methods)
+    gone = {method for one in loaded.objects if one not in kept for method in one.methods}
+    loads = gone - {method for one in kept for method in one.methods}
+    trips = (
+        Trip(method=one.method, outcome="loaded") if one.method in loads else one
+        for one in loaded.trips
+    )
+    return replace(loaded, objects=kept, trips=tuple(trips))
 
 
 # --- in the process that draws --------------------------------------------------------------------

@@ -13,7 +13,7 @@ from typing import Any
 
 from preflight.batches.facts import Drawn
 from preflight.built.by_rank import ByRank
-from preflight.built.drawn import Drawing, wrapped
+from preflight.built.drawn import Drawing, without_disproved, wrapped
 from preflight.built.making import holders
 from preflight.built.making.blame import (
     RaisedError,
@@ -108,7 +108,7 @@ def _look(asked: Asked, drawing: Drawing, by_rank: ByRank) -> list[Facts]:
     if found is None:
         raise _neither(spec, module, thing)
     del thing
-    found += drawing.draw(found)
+    found = without_disproved([*found, *drawing.draw(found)])
     drawing.close()
     ends = [not one.endless for one in found if isinstance(one, Sent)]
     late = _late(found, drawing.streams)
