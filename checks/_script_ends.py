@@ -10,6 +10,8 @@ from preflight.finding import Finding, Location, Severity
 from preflight.values.code_name import module_command
 from preflight.values.names import counted, shown
 
+from ._no_place import to_write_at
+
 _NO_PACKAGE = "ImportError: attempted relative import with no known parent package"
 
 
@@ -43,6 +45,8 @@ def told(check: Check, raised: Raised, facts: Rehearsal, job: Job, why: str) -> 
         fix = "Mend this line."
         if raised.error.startswith("FileNotFoundError"):
             fix = "Put the file where this line looks for it, or name another there."
+    inner = raised.frames[-1] if raised.frames else None
+    fix = (to_write_at(inner.text, raised.error, job.root) if inner is not None else None) or fix
     if "/" in facts.file and raised.error.startswith(_NO_PACKAGE):
         fix = f"Start it as a module of its package:  {module_command(facts.file)}"
     if raised.is_of_image:
@@ -51,7 +55,6 @@ def told(check: Check, raised: Raised, facts: Rehearsal, job: Job, why: str) -> 
             "where the folder that holds them is named, as data=…"
         )
     thread = f"thread {shown(raised.thread)} " if raised.thread else ""
-    inner = raised.frames[-1] if raised.frames else None
     if raised.behind:
         why = f"A loop was left early for this, so that it is a guess: {shown(facts.file)} may come"
         why += " here otherwise at the end of its training."

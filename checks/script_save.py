@@ -3,15 +3,17 @@
 What it finds
     The script is run in short, and what it saves goes to a folder of ours. Found is what is raised
     while it saves: a state that does not pickle, weights that safetensors does not take since two
-    names share them. And a file that was left and is not whole, or that `torch.load` cannot load,
-    even where it may load anything. A file that it loads only with `weights_only=False` is noted.
+    names share them, a folder that is not there. And a file that was left and is not whole, or that
+    `torch.load` cannot load, even where it may load anything. A file that it loads only with
+    `weights_only=False` is noted.
 
 Why it matters
     The first checkpoint comes after hours. A run that stops there has saved nothing, and a run that
     goes on has nothing to go on from.
 
 What to do
-    Mend the line that saves: hand it plain values, tensors and state dicts.
+    Mend the line that saves: make the folder before it, and hand it plain values, tensors and state
+    dicts.
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ from preflight.job import Job
 from preflight.values.names import shown
 
 from ._first_line import first_line, refused_by_torch
+from ._no_place import to_write
 
 _WHY = "The run has nothing to go on from, whatever it has cost until then."
 
@@ -55,7 +58,7 @@ def script_save(facts: SavedState, _job: Job) -> Iterator[Finding]:
             f"{facts.writer} raises {shown(first_line(facts.error))}",
             at=place,
             why=_WHY,
-            fix=_fix(facts.error),
+            fix=to_write(facts.error, name or "") or _fix(facts.error),
             about="error",
         )
     elif facts.damage or facts.unloadable:

@@ -247,6 +247,8 @@ ELSEWHERE: Mapping[str, str] = {
     **dict.fromkeys(('multiprocessing.get_context("spawn")', "tensor.detach()"), SENT),
     'numpy.load(path, mmap_mode="r")': "loaders/test_fixes_of_data.py:"
     "test_a_map_is_opened_in_the_worker_by_the_code_that_is_said",
+    'os.makedirs("{}", exist_ok=True)': "checks/test_no_place.py:"
+    "test_a_line_that_writes_works_once_its_folder_is_made",
     "md5(caption)": "test_fixes_that_are_code.py:"
     "test_the_key_that_is_printed_for_a_cache_finds_its_entries",
     "--hard-dereference": "test_fixes_that_are_code.py:"
