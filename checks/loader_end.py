@@ -25,7 +25,8 @@ What it finds
     sampler has `drop_last` set. A sampler without end is run for as many samples as the loader
     takes in an epoch, where it ends, or for 16 times as many as there are. In the rehearsal of a
     script that came to its end, found is a loop over one iterator, within a loop over epochs, that
-    has trained in the first epoch alone.
+    has trained in the first epoch alone; and in sources, a loop over a generator, or over one
+    `iter(loader)`, that is made before a loop of two rounds or more goes over it to its end.
 
 Why it matters
     A loop over an empty loader ends at once, without an error: the average of its losses is a
@@ -46,7 +47,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from preflight.check import Foreign, check
-from preflight.facts import Epoch, EpochLength, FirstBatches, Sent, Standing, WholePass
+from preflight.facts import AgainIn, Epoch, EpochLength, FirstBatches, Sent, Standing, WholePass
 from preflight.finding import Finding, Severity
 from preflight.job import Job
 from preflight.values.exit_status import ending
@@ -79,6 +80,8 @@ def loader_end(facts: Sent | FirstBatches | WholePass, _job: Job) -> Iterator[Fi
     """Hold epochs against each other, and against what the loader says of itself."""
     if isinstance(facts, WholePass):
         yield from _epochs(facts)
+        if facts.again is not None:
+            yield _again(facts, facts.again)
     elif isinstance(facts, FirstBatches):
         if facts.ended == "over" and not facts.batches and not facts.told_by:
             yield _empty(
@@ -184,6 +187,25 @@ def _nothing(facts: WholePass) -> Finding:
         "is not wound back.",
         evidence=_evidence(facts),
         about=facts.name,
+    )
+
+
+def _again(facts: WholePass, again: AgainIn) -> Finding:
+    """Tell of a loop over epochs in which one iterator is gone over."""
+    many = counted(facts.epochs[0].batches, *_BATCH)
+    is_here = again.rounds.file == again.batches.file
+    loop = f"line {again.rounds.line}" if is_here else str(again.rounds)
+    return loader_end.found(
+        f"goes over one iterator of {shown(facts.name)} in each round of the loop in {loop}: the "
+        f"first round takes its {many}, and each other has none",
+        at=again.batches,
+        also=() if is_here else (again.rounds,),
+        severity=Severity.ERROR if again.is_sure else Severity.WARNING,
+        why="Each epoch but the first is over at once, without an error, and the job goes on as if "
+        "it had trained.",
+        fix="Make the iterator anew in each round.",
+        evidence=_evidence(facts),
+        about=f"{facts.name} again",
     )
 
 

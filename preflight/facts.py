@@ -13,7 +13,7 @@ from preflight.batches.facts import (
     TakenFor,
     Traceback,
 )
-from preflight.batches.pass_facts import Among, Epoch, RandomDraws, WholePass
+from preflight.batches.pass_facts import AgainIn, Among, Epoch, RandomDraws, WholePass
 from preflight.cached_files.facts import CacheFacts, CachePiece
 from preflight.caches.facts import Alike, Burst, CacheFolderFacts, Unread
 from preflight.checkpoints.facts import Checkpoint, CheckpointFacts
@@ -100,6 +100,7 @@ __all__ = [
     "EVENED",
     "NEARLY_ALL",
     "Absent",
+    "AgainIn",
     "AliasedState",
     "Alike",
     "Among",

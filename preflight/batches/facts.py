@@ -177,6 +177,12 @@ class TakenFor(NamedTuple):
     uses: tuple[Use, ...] = ()
     """What the loop does with the parts of a batch."""
 
+    again: str = ""
+    """The loop around it in each round of which it goes over what is made once, before."""
+
+    is_iterator: bool = False
+    """Whether that is an iterator, whatever the loader is."""
+
     is_in_epochs: bool = False
     """Whether the loop is in one over epochs, in a file that tells nobody which epoch it is."""
 

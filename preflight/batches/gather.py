@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from preflight.batches.facts import NO_TIME, CountedInScript, Drawn, FirstBatches, OnTheWay
 from preflight.batches.pass_facts import Further, RandomDraws, WholePass
-from preflight.batches.use_in_loops import taken_for, untold_epochs
+from preflight.batches.use_in_loops import gone_over_again, taken_for, untold_epochs
 from preflight.findings.looks import Failed, Left, Look, Looked
 from preflight.flow.defer import MISSING, both_told, has_had_all, starves, tells_missing
 from preflight.flow.facts import Flow
@@ -130,7 +130,10 @@ class Batches(Gather):
             if (target, first.name) in self._empty and _gives_none(first):
                 first, further = _as_over(first), Further()  # noqa: PLW2901  it is the same
             taken = taken_for(first, target, self._loops, self.run.job)
-            further = further._replace(draws=untold_epochs(further.draws, taken))
+            further = further._replace(
+                whole=gone_over_again(further.whole, taken),
+                draws=untold_epochs(further.draws, taken),
+            )
             flow = self._flows.get((target, first.name))
             if further.whole is not None and tells_missing(flow):
                 further = further._replace(whole=replace(further.whole, takes=None, dropped=None))

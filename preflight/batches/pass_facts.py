@@ -59,6 +59,14 @@ class Among(NamedTuple):
     """Items that came from none."""
 
 
+class AgainIn(NamedTuple):
+    """A loop over batches that goes over one iterator in each round of another loop."""
+
+    batches: Location
+    rounds: Location
+    is_sure: bool
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WholePass:
     """A loader that was run past its end, and into a second epoch, as far as time allowed."""
@@ -134,6 +142,15 @@ class WholePass:
     always_first: int = 0
     """Items after which `with_epoch` ends each epoch, where that is the same beginning of a stream
     that has more; 0: it is not, as far as is known."""
+
+    is_one: bool = False
+    """Whether it is an iterator itself, and gives nothing more when it is gone over again."""
+
+    gives_iterators: bool = False
+    """Whether `iter` gives one that does not."""
+
+    again: AgainIn | None = None
+    """A loop of the job's own in which its iterator is gone over again."""
 
     error: str = ""
     """What was raised, with the exception's type; what was said of a process that ended."""

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from preflight.batches.facts import FirstBatches, TakenFor
-from preflight.batches.pass_facts import RandomDraws
+from preflight.batches.pass_facts import AgainIn, RandomDraws, WholePass
 from preflight.findings.finding import Location
 from preflight.kinds.target import Target
 from preflight.settings.job import Job
@@ -40,7 +40,7 @@ def taken_for(
         over = (one for one in loops if _is_over(one, first, whole, target))
         found += [_of_loop(one)._replace(is_combined=True) for one in over]
     if said:
-        found = [*said, *(one._replace(takes=_WHOLE) for one in found if one.uses)]
+        found = [*said, *(one._replace(takes=_WHOLE) for one in found if one.uses or one.again)]
     return tuple(dict.fromkeys(found))
 
 
@@ -55,6 +55,20 @@ def untold_epochs(draws: RandomDraws | None, taken: Iterable[TakenFor]) -> Rando
     return replace(draws, loop=Location(file=loop.file, line=loop.line, name=draws.name))
 
 
+def gone_over_again(whole: WholePass | None, taken: Iterable[TakenFor]) -> WholePass | None:
+    """Say where a job goes over an iterator again that was used up by then."""
+    if whole is None or not whole.is_past_the_end or not whole.epochs[0].batches:
+        return whole
+    for one in taken:
+        is_it = whole.is_one or (whole.gives_iterators and one.is_iterator)
+        if one.again and is_it and not one.is_combined:
+            file, _, line = one.again.rpartition(":")
+            batches = Location(file=one.file, line=one.line)
+            rounds = Location(file=file, line=int(line))
+            return replace(whole, again=AgainIn(batches, rounds, one.is_sure))
+    return whole
+
+
 def _of_loop(loop: BatchLoop) -> TakenFor:
     return TakenFor(
         takes=loop.takes,
@@ -64,6 +78,8 @@ def _of_loop(loop: BatchLoop) -> TakenFor:
         asks=loop.asks,
         uses=loop.uses,
         is_in_epochs=loop.is_in_epochs,
+        again=loop.again,
+        is_iterator=loop.is_iterator,
     )
 
 

@@ -22,6 +22,7 @@ from preflight.batches.child.drawing import Drawable, raised
 from preflight.batches.child.epoch_cut import always_first
 from preflight.batches.child.epoch_draws import of_stream
 from preflight.batches.child.one_epoch import Batching, Bounds, run_epoch
+from preflight.batches.child.second_loop import used_up
 from preflight.batches.child.without_workers import Alone, is_own_stream, run_alone
 from preflight.batches.pass_facts import Among, Epoch
 from preflight.batches.tracebacks import in_worker
@@ -118,7 +119,7 @@ def run(
         tell(epoch=to_wire(first))
         if first.ended == "cut":
             tell(more=_so_far(loader, first, about, given, where[0]))
-        if first.ended != "over" or own_attributes(loader).get("once") is True:
+        if first.ended != "over" or _is_used_up(loader, tell):
             return
         left = seconds - (time.monotonic() - begun)
         second = bounds._replace(seconds=left if given is None else left / 2)
@@ -142,6 +143,12 @@ def run(
     finally:
         if fitted is not None:
             fitted.undo()
+
+
+def _is_used_up(loader: Any, tell: Callable[..., None]) -> bool:
+    """Tell whether its iterator is used up, and say whether there is no other one."""
+    tell(more=used_up(loader))
+    return own_attributes(loader).get("once") is True
 
 
 def _first_epoch(

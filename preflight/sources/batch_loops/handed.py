@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from preflight.sources.batch_loops.loops import is_in, spans
 from preflight.sources.batch_loops.made_by import ExpressionPlace, made_by, names_in, placed
+from preflight.sources.batch_loops.over_again import RoundsInFile
 from preflight.sources.batch_loops.passed_items import written
 from preflight.sources.flaws.facts import BatchLoop, Handed
 from preflight.syntax.bodies import Body
@@ -44,8 +45,9 @@ def handed_on(
 def _handed(every: Sequence[Body], file: str) -> Iterator[Handed]:
     found = [(body, [*_calls(body)]) for body in every]
     known = names_in(every, file) if any(calls for _, calls in found) else None
+    rounds = None if known is None else RoundsInFile(every, known.items)
     for body, calls in found:
-        if known is None or not calls:
+        if known is None or rounds is None or not calls:
             continue
         place = placed(known, body)
         tested, coped = spans(body)
@@ -56,12 +58,15 @@ def _handed(every: Sequence[Body], file: str) -> Iterator[Handed]:
             if id(call) not in callees:
                 callees[id(call)] = [*_callees(call.func, place)]
             makers = dict.fromkeys(made_by(value, place, 0)) if callees[id(call)] else {}
+            its = rounds.of_call(call, value, body) if makers else None
+            again = f"{file}:{its.again}" if its is not None and its.again else ""
             for to_module, to in callees[id(call)]:
                 for made in makers:
                     module, maker = known.home(made.maker)
                     is_sure = not is_in(call.lineno, tested)
-                    more = (maker, module, made.pick, made.given, made.waits, is_sure)
-                    yield Handed(file, to, to_module, at, *more)
+                    more = (maker, module, made.pick, made.given, made.waits, is_sure, again)
+                    is_iterator = its is not None and its.is_iterator
+                    yield Handed(file, to, to_module, at, *more, is_iterator)
 
 
 def _calls(body: Body) -> Iterator[tuple[ast.Call, str | int, ast.expr]]:
@@ -125,6 +130,8 @@ def _through(loop: BatchLoop, call: Handed) -> BatchLoop:
         given=call.given,
         waits=call.waits,
         is_sure=loop.is_sure and call.is_sure,
+        again=loop.again or (call.again if loop.is_whole else ""),
+        is_iterator=call.is_iterator or (bool(loop.again) and loop.is_iterator),
     )
 
 

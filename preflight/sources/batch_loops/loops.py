@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from preflight.sources.batch_loops.made_by import made_by, names_in, placed
+from preflight.sources.batch_loops.over_again import OverAgain, RoundsInFile
 from preflight.sources.batch_loops.passed_items import PassedItems, only, values_of
 from preflight.sources.batch_loops.telling import Spans, tells_epoch, untold_epochs
 from preflight.sources.batch_loops.uses import uses_of
@@ -21,6 +22,7 @@ _COPES = frozenset({"TypeError", "ValueError", "KeyError", "IndexError", "Except
 _SIGNS = re.compile(
     rb"\bfor\b[^\n]*,[^\n]*\bin\b|\bnext\(|^[ \t]*\(?\w+,[^\n=]*=[ \t]*\w+[ \t]*$"
     rb"|\bfor[ ](\w+)[ ]in\b(?s:.{1,4000}?)(?:\b\1[.\[]|\bin[ ]\1\b)"
+    rb"|\bfor\b[^\n]*\bin\b[^\n:]*(?:[Ll]oader|_dl\b|batches|stream|\b(?:it|gen)\b)"
     rb"|[(,]\s*(?:\w+[ ]?=[ ]?)?(?:\w+\.)*\w*(?:[Ll]oader|_dl)\w*(?:\[[^]\n]*\])?\s*[,)]",
     re.MULTILINE,
 )
@@ -34,7 +36,8 @@ def may_loop(content: bytes) -> bool:
 def batch_loops(every: Sequence[Body], file: str) -> Iterator[BatchLoop]:
     """Give the loops of one file, of all that runs in it."""
     items = PassedItems(every)
-    found = [(body, tuple(_taken(body, items))) for body in every]
+    rounds = RoundsInFile(every, items)
+    found = [(body, tuple(_taken(body, items, rounds))) for body in every]
     tells = any(tells_epoch(node) for body in every for node in body.nodes)
     if not any(several for _, several in found):
         return
@@ -58,6 +61,9 @@ def batch_loops(every: Sequence[Body], file: str) -> Iterator[BatchLoop]:
                     asks=taken.asks,
                     uses=taken.uses,
                     is_in_epochs=is_in(taken.line, epochs),
+                    again=f"{file}:{taken.rounds.again}" if taken.rounds.again else "",
+                    is_whole=taken.rounds.is_whole,
+                    is_iterator=taken.rounds.is_iterator,
                 )
 
 
@@ -82,6 +88,7 @@ class _Taken(NamedTuple):
     asks: bool = False
     is_sure: bool = True
     uses: tuple[Use, ...] = ()
+    rounds: OverAgain = OverAgain()
 
 
 class _Begun(NamedTuple):
@@ -93,14 +100,18 @@ class _Begun(NamedTuple):
     follows: Sequence[ast.stmt] = ()
     """What is done then, in each step."""
 
+    node: ast.AST | None = None
+    """The loop."""
 
-def _taken(body: Body, items: PassedItems) -> Iterator[_Taken]:
+
+def _taken(body: Body, items: PassedItems, rounds: RoundsInFile) -> Iterator[_Taken]:
     """Give what a function takes apart, and what it goes over to get it."""
     begun = [*_begun(body)]
     tested, coped = spans(body) if begun else ([], [])
     for one in begun:
+        its = OverAgain() if one.node is None else rounds.of_loop(one.node, body)
         for item in items.each(one.target, one.over, body):
-            for taken in _apart(one, _Taken(one.line, *item, one.over)):
+            for taken in _apart(one, _Taken(one.line, *item, one.over, rounds=its)):
                 if not is_in(taken.line, coped):
                     yield taken._replace(is_sure=not is_in(taken.line, tested))
 
@@ -110,7 +121,8 @@ def _apart(begun: _Begun, taken: _Taken) -> Iterator[_Taken]:
     if isinstance(taken.target, ast.Name):
         yield from _of_body(begun.follows, taken, taken.target.id)
     uses = uses_of(taken.target, begun.follows)
-    if uses or isinstance(taken.target, (ast.Tuple, ast.List)):
+    is_told = taken.rounds.again or taken.rounds.is_whole
+    if uses or is_told or isinstance(taken.target, (ast.Tuple, ast.List)):
         yield taken._replace(uses=uses)
 
 
@@ -119,7 +131,7 @@ def _begun(body: Body) -> Iterator[_Begun]:
     draws = False
     for node in body.nodes:
         if isinstance(node, (ast.For, ast.AsyncFor)):
-            yield _Begun(node.lineno, node.target, node.iter, node.body)
+            yield _Begun(node.lineno, node.target, node.iter, node.body, node)
         elif isinstance(node, COMPREHENSIONS):
             first = node.generators[0]
             yield _Begun(node.lineno, first.target, first.iter)

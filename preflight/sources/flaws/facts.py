@@ -63,6 +63,16 @@ class BatchLoop(NamedTuple):
     is_in_epochs: bool = False
     """Whether it stands in a loop over epochs, in a file that tells nobody which epoch it is."""
 
+    again: str = ""
+    """The loop of two rounds or more around it, such as `train.py:12`, in each round of which it
+    goes to the end of what is made before; empty: none, as far as is known."""
+
+    is_whole: bool = False
+    """Whether it would, if its function were called in such a loop."""
+
+    is_iterator: bool = False
+    """Whether what is made before is an iterator, whatever `maker` gives."""
+
 
 class Handed(NamedTuple):
     """What may be a loader, as a call hands it to a function of the sources."""
@@ -82,6 +92,9 @@ class Handed(NamedTuple):
     waits: tuple[str | int, ...] = ()
     is_sure: bool = True
     """Whether no test stands around the call. This and what is handed: as of a `BatchLoop`."""
+
+    again: str = ""
+    is_iterator: bool = False
 
 
 class Spot(NamedTuple):
