@@ -167,7 +167,9 @@ def _by_sampler(
 def _items(indices: Sequence[Any], names: Names | None) -> dict[str, Any]:
     """Tell the items of an epoch by their names, or else by their places."""
     try:
-        found = [names(operator.index(one)) for one in indices] if names is not None else None
+        found: list[Any] | None = (
+            [names(operator.index(one)) for one in indices] if names is not None else None
+        )
     except Exception:  # noqa: BLE001  what the list holds is the user's own
         found = None
     if found is None or None in found:
