@@ -10,7 +10,8 @@ What it finds
 
     Where the job has several ranks, the loader is made for others than rank 0, too (see
     world-steps): what raises on those alone, while it is made or gone through, is found as well,
-    unless they have asked or waited for other ranks before.
+    unless they have asked or waited for other ranks before. Of a place behind the end of the data
+    set, which the sampler of such a rank gives, that sample is drawn.
 
 Why it matters
     The job runs the same lines at its start, and stops there. Where a line asks for a variable that

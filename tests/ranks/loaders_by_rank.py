@@ -261,6 +261,24 @@ def unmade():
     return DataLoader(Named([NAMES][RANK]), batch_size=4)
 
 
+def past_the_end():
+    """Of 45, slices of 15 that begin one late: the last one ends behind the end."""
+    each = len(NAMES) // WORLD
+    return DataLoader(Named(NAMES), batch_size=4, sampler=range(RANK * each + 1, RANK * each + 16))
+
+
+class Round(Named):
+    """Begins again at its end, as where an epoch is to hold more than there are."""
+
+    def __getitem__(self, place):
+        return super().__getitem__(place % len(self))
+
+
+def counts_round():
+    each = len(NAMES) // WORLD
+    return DataLoader(Round(NAMES), batch_size=4, sampler=range(RANK * each + 1, RANK * each + 16))
+
+
 class Stops(Stream):
     """Has nothing for one rank, and says so in its worker."""
 

@@ -470,6 +470,18 @@ def test_what_stops_one_rank_alone_is_found_at_its_line(
     assert seen.verdict == "no-go"
 
 
+def test_a_place_that_lies_behind_the_end_is_asked_for(look: Callable[..., Seen]) -> None:
+    """By one rank alone, as the loop of that rank will; a data set may know what to give there."""
+    broken = look("past_the_end", 3, ("target", "world"), seeded=True).report
+    sound = look("counts_round", 3, ("target", "world"), seeded=True).report
+
+    (found,) = (one for one in broken.findings if one.check == "target-unbuildable")
+    assert "gone through on rank 2 of 3: IndexError" in found.message
+    assert found.at.line
+    assert [one.check for one in broken.findings] == ["target-unbuildable"]
+    assert sound.findings == ()
+
+
 def test_what_a_rank_raises_for_want_of_others_is_not_judged(look: Callable[..., Seen]) -> None:
     seen = look("waits", 2, ("target", "world-steps"))
 

@@ -23,6 +23,7 @@ from preflight.loaders.wrappers import as_it_comes, real_loader, without_own
 from preflight.objects.attributes import classes, own_attributes
 from preflight.objects.paths import type_name
 from preflight.objects.random_state import kept_random_state, seed
+from preflight.ranks.made.behind_the_end import ask_behind_the_end
 from preflight.ranks.made.item_names import Names, keys_in, names_of, rows_of, texts_in
 from preflight.values.own_files import passes_on
 
@@ -150,8 +151,9 @@ def _by_sampler(
             alive()
     told = {"batches": number, "samples": samples, "ended": ended, "is_stream": False}
     dataset = parts["dataset"]
-    names = names_of(dataset)
-    drawn: dict[str, Any] = {"length": length_of(dataset), "offsets": skipped_by(dataset)}
+    names, length = names_of(dataset), length_of(dataset)
+    ask_behind_the_end(dataset, indices, length)
+    drawn: dict[str, Any] = {"length": length, "offsets": skipped_by(dataset)}
     if draws(names):
         with kept_random_state():  # the next loader's sampler draws on from here
             drawn |= _draws(dataset, names, alive)
@@ -165,7 +167,9 @@ def _by_sampler(
 def _items(indices: Sequence[Any], names: Names | None) -> dict[str, Any]:
     """Tell the items of an epoch by their names, or else by their places."""
     try:
-        found = [_named(names, one) for one in indices] if names is not None else None
+        found: list[Any] | None = (
+            [names(operator.index(one)) for one in indices] if names is not None else None
+        )
     except Exception:  # noqa: BLE001  what the list holds is the user's own
         found = None
     if found is None or None in found:
@@ -173,10 +177,6 @@ def _items(indices: Sequence[Any], names: Names | None) -> dict[str, Any]:
     keys = [*map(_number_of, found)]
     in_order = {"listed": [key for _, key in sorted(zip(indices, keys, strict=True))]}
     return {"keys": keys, **in_order, "by": "name", "names": found[:_SHOWN]}
-
-
-def _named(names: Names, index: Any) -> Any:
-    return names(operator.index(index))
 
 
 def _number_of(text: str) -> int:
