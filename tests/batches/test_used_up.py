@@ -125,7 +125,7 @@ def test_what_trains_in_the_first_epoch_alone_is_told(copies: None, folder: Path
     assert (first.at.line, first.message) == (
         7,
         (
-            "goes over one iterator of data:generator in each round of the loop in line 6: the first "
-            "round takes its 3 batches, and each other has none"
+            "goes over one iterator of data:generator in each round of the loop in line 6: the "
+            "first round takes its 3 batches, and each other has none"
         ),
     )
