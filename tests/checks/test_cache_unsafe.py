@@ -11,9 +11,9 @@ import gzip
 import json
 import pathlib
 import pickle
-import sys
 import re
 import subprocess
+import sys
 import uuid
 from collections.abc import Callable
 from pathlib import Path
