@@ -146,6 +146,9 @@ class WholePass:
     is_one: bool = False
     """Whether it is an iterator itself, and gives nothing more when it is gone over again."""
 
+    goes_on: bool = False
+    """Whether it is what the first batches were drawn from, and goes on behind them."""
+
     gives_iterators: bool = False
     """Whether `iter` gives one that does not."""
 

@@ -105,8 +105,13 @@ def _whole(first: FirstBatches, reason: str, watch: _Watch) -> WholePass:
     seen = from_wire(
         WholePass, {**told, "name": first.name, "num_workers": first.num_workers, "standing": []}
     )
+    epochs = seen.epochs
+    if seen.goes_on:
+        number = len(first.batches) + epochs[0].batches
+        epochs = (replace(epochs[0], batches=number, rows=None), *epochs[1:])
     return replace(
         seen,
+        epochs=epochs,
         defined=first.defined,
         start_method=first.start_method,
         standing=told.get("standing", ()),

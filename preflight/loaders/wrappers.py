@@ -129,6 +129,7 @@ class BatchSource:
         once: bool,
         generator: types.GeneratorType[Any, Any, Any] | None = None,
         inner: object = None,
+        begun: bool = False,
     ) -> None:
         self.dataset = batches
         self.generator = generator
@@ -142,6 +143,9 @@ class BatchSource:
 
         self.once = once
         """Whether what was drawn does not come again."""
+
+        self.begun = begun
+        """Whether some of that was drawn before, and is not among the batches."""
 
         self.num_workers = 0
         self.collate_fn = None

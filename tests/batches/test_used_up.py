@@ -129,3 +129,16 @@ def test_what_trains_in_the_first_epoch_alone_is_told(copies: None, folder: Path
             "first round takes its 3 batches, and each other has none"
         ),
     )
+
+
+@pytest.mark.usefixtures("at_hand")
+def test_a_generator_that_is_named_itself_is_counted_from_its_beginning(tmp_path: Path) -> None:
+    """It cannot be made anew: what runs it to its end goes on behind the first batches."""
+    text = "import torch\ndef gen():\n    for _ in range(7):\n        yield torch.ones(4, 3)\n"
+    (tmp_path / "data.py").write_text(f"{text}batches = gen()\n", encoding="utf-8")
+
+    report = preflight.run("data:batches", "data:gen", folder=str(tmp_path), no_ledger=True)
+
+    page = " ".join(str(report).split())
+    assert "data:batches a generator of batches, 7 batches, past the end" in page
+    assert "data:gen a generator of batches, 28 samples in 7 batches, past the end" in page

@@ -20,7 +20,8 @@ _END = object()
 def used_up(loader: Any) -> dict[str, bool]:
     """Say of a loader, behind its first epoch, what a second loop over its iterator would get."""
     if own_attributes(loader).get("once") is True:
-        return {"is_one": _has_ended(own_attributes(loader)["dataset"])}
+        own = own_attributes(loader)
+        return {"is_one": _has_ended(own["dataset"]), "goes_on": own["begun"]}
     begin = getattr(type(loader), "__iter__", None)
     of_torch = [getattr(one, "__iter__", None) for one in classes("torch.utils.data", "DataLoader")]
     is_torch = begin in of_torch and real_loader(loader) is loader

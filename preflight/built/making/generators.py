@@ -57,8 +57,9 @@ def as_loader(made: Any, first: list[Any]) -> object:
     held = [*itertools.islice(holders.parts_of(made), 2)] if _may_give_batches(made) else []
     if isinstance(made, types.GeneratorType) and len(held) < 2:
         batches, what = itertools.chain(first, made), what_gives(made)
-        inner = [part for _, part in held]
-        return BatchSource(batches, what, once=True, generator=made, inner=next(iter(inner), None))
+        inner = next((part for _, part in held), None)
+        is_begun = not first and inspect.getgeneratorstate(made) != inspect.GEN_CREATED
+        return BatchSource(batches, what, once=True, generator=made, inner=inner, begun=is_begun)
     if not _may_give_batches(made) or held:
         return made
     return BatchSource(made, what_gives(made), once=isinstance(made, Iterator))
