@@ -10,7 +10,7 @@ import ast
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import product
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias, TypeGuard
 
 from preflight.sources.batch_loops.passed_items import PASS_ON, PassedItems, only, written
 from preflight.syntax.bodies import ENDS, TRIES, Body, children, own, parameters, stored
@@ -55,24 +55,29 @@ class RoundsInFile:
 
     def of_loop(self, node: ast.AST, body: Body) -> OverAgain:
         """Say it of a loop over batches."""
-        loops = self._loops(body).get(id(node))
-        if not isinstance(node, ast.For) or loops is None or _is_left(node):
+        if not isinstance(node, ast.For) or not _is_named(_whole(node.iter)):
             return OverAgain()
-        found = self._of(node.iter, loops, body)
+        loops = self._loops(body).get(id(node))
+        if loops is None or _is_left(node):
+            return OverAgain()
+        found = self._again(node.iter, loops, body)
+        if found is not None or not isinstance(_whole(node.iter), ast.Name):
+            return found or OverAgain()
         one = self._made_before(node.iter, body.node.body, body)
-        is_handed = one is not None and written(one) in parameters(body)
-        return found._replace(is_whole=is_handed and not found.again)
+        return OverAgain(is_whole=one is not None and written(one) in parameters(body))
 
     def of_call(self, call: ast.Call, value: ast.expr, body: Body) -> OverAgain:
         """Say it of a call that is handed something."""
-        return self._of(value, self._loops(body).get(id(call), ()), body)
+        found = self._again(value, self._loops(body).get(id(call), ()), body)
+        return found or OverAgain(is_iterator=self._is_iterator(value, body))
 
-    def _of(self, over: ast.expr, loops: Loops, body: Body) -> OverAgain:
+    def _again(self, over: ast.expr, loops: Loops, body: Body) -> OverAgain | None:
         for loop in reversed(loops):
-            one = self._made_before(over, [loop], body)
-            if one is not None and self._are_several(loop.iter, body):
+            is_in_rounds = self._are_several(loop.iter, body)
+            one = self._made_before(over, [loop], body) if is_in_rounds else None
+            if one is not None:
                 return OverAgain(again=loop.lineno, is_iterator=self._is_iterator(one, body))
-        return OverAgain(is_iterator=self._is_iterator(over, body))
+        return None
 
     def _loops(self, body: Body) -> Mapping[int, Loops]:
         if id(body.node) not in self._around:
@@ -86,7 +91,7 @@ class RoundsInFile:
     ) -> ast.Name | ast.Attribute | None:
         """Give what is gone over, where a block takes it as it is, and once; else None."""
         one = _whole(over)
-        if hops > _MOST_HOPS or not isinstance(one, (ast.Name, ast.Attribute)):
+        if hops > _MOST_HOPS or not _is_named(one):
             return None
         name = written(one)
         if isinstance(one, ast.Attribute):
@@ -239,6 +244,10 @@ def _ends_all(node: ast.AST) -> bool:
         return False
     raised = node.exc.func if isinstance(node.exc, ast.Call) else node.exc
     return not last_name(raised).endswith(("Error", "Exception"))
+
+
+def _is_named(node: ast.expr) -> TypeGuard[ast.Name | ast.Attribute]:
+    return isinstance(node, (ast.Name, ast.Attribute))
 
 
 def _whole(over: ast.expr) -> ast.expr:
