@@ -21,6 +21,9 @@ _WRITES = re.compile(
     r"|(?:\.|\b)(?:save\w*|imwrite|imsave|to_(?:csv|json|parquet|pickle)|write_(?:text|bytes))\("
 )
 
+# What such a line may look for, too, and not find.
+_READS = re.compile(r"(?:open|load\w*|read\w*|imread|copy\w*)\(")
+
 
 def to_write(error: str, file: str) -> str | None:
     """Give the fix of an error while a file was written, by its name; None: it is another one."""
@@ -37,5 +40,6 @@ def to_write(error: str, file: str) -> str | None:
 
 def to_write_at(line: str, error: str, root: str) -> str | None:
     """Give the fix of an error of a line that writes; None where it does not, or tells no path."""
-    path = _PATH.search(error) if _WRITES.search(line) else None
+    rest, writes = _WRITES.subn("", line)
+    path = _PATH.search(error) if writes and not _READS.search(rest) else None
     return None if path is None else to_write(error, name_of(path[1], root))

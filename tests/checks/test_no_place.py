@@ -57,7 +57,13 @@ def test_a_line_that_writes_works_once_its_folder_is_made(tmp_path: Path, line: 
 
 
 @pytest.mark.parametrize(
-    "code", ["open('out/x.txt')", "open('out/x.txt', 'r')", "import numpy; numpy.load('out/x.npy')"]
+    "code",
+    [
+        "open('out/x.txt')",
+        "open('out/x.txt', 'r')",
+        "import numpy; numpy.load('out/x.npy')",
+        "from PIL import Image; Image.open('out/a.png').save('out/b.png')",
+    ],
 )
 def test_a_line_that_reads_is_not_told_to_make_a_folder(tmp_path: Path, code: str) -> None:
     with within(tmp_path):

@@ -90,7 +90,7 @@ class Worker:
     """What became of it, in words."""
 
     stands: bool = False
-    """Whether it was late and did not compute, so that more time would have been of no use."""
+    """Whether it was late and took no processor time while it was watched for some seconds."""
 
     _ended: bool = False
     _outbox: queue.Queue[bytes | None] = field(init=False)
@@ -169,7 +169,8 @@ class Worker:
         elif time.monotonic() > until:
             self.lost = "late"
             self.stands = self._is_at_rest()
-            self.said = f"said nothing for {self.surroundings.timeout:g} s"
+            idle = f", took no processor time in {_LOOK:g} s more" if self.stands else ""
+            self.said = f"said nothing for {self.surroundings.timeout:g} s{idle}"
 
     def _is_at_rest(self) -> bool:
         """Whether it takes no processor time: what reads a disk or a network slowly takes some."""
