@@ -10,12 +10,12 @@ from preflight.targets.targets import Built, Loader, Script
 from preflight.values.names import counted, shown
 
 
-def _drawn(found: list[FirstBatches]) -> str | None:
+def _drawn(found: list[FirstBatches]) -> str:
     """Say on a page how many batches were drawn, of how many samples, and whether those are all."""
     found = [one for one in found if not _is_told_by_another(one, found)]
     number = sum(max(len(one.batches), one.furthest or 0) for one in found)
     if not number:
-        return None
+        return "no batch came"
     rows = [one.rows for one in found if one.rows is not None]
     samples = f"{counted(sum(rows), 'sample')} in " if len(rows) == len(found) else ""
     is_all = all(one.past_end is not None for one in found)
