@@ -65,7 +65,8 @@ def list_folder(folder: Folder, root: str) -> ImageListing:
         parent, name = os.path.split(top)
         stem, suffix = split(name)
         place = name_of(os.path.dirname(folder.path), root)
-        alone = FolderContents(path=parent, place=place, files=1, images=1, stems={(suffix,): stem})
+        stems = {(suffix,): stem}
+        alone = FolderContents(path=parent, place=place, files=1, images=1, stems=stems, alone=name)
         pairing = Pairing(rule="none", samples=1, images=1, captions=0)
         facts = FolderFacts(file=file, files=1, pairing=pairing, images=1)
         return ImageListing(facts=facts, contents=(alone,), captions=folder.captions)

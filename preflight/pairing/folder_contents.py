@@ -49,8 +49,13 @@ class FolderContents:
     error: str | None = None
     """Why it could not be listed."""
 
+    alone: str = ""
+    """The one image of it that was named, which may be called as no image is."""
+
     def image_names(self) -> list[str]:
         """Give the names of the images in order."""
+        if self.alone:
+            return [self.alone]
         return sorted(
             name
             for suffixes, stems in self.stems.items()

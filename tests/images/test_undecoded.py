@@ -146,6 +146,42 @@ def test_a_format_is_known_by_its_first_bytes(tmp_path: Path, depth: str) -> Non
     assert (told, report.findings) == (list(BY_MAGIC), ())
 
 
+@pytest.mark.parametrize("word", ["photos/a", "data=photos/a", "photos/a.jpg_large"])
+def test_an_image_is_looked_at_that_is_called_as_none_is(tmp_path: Path, word: str) -> None:
+    """Whoever names it means it; whole, and cut."""
+    put(tmp_path, word.removeprefix("data="), content=picture("PNG"))
+    whole = run(tmp_path, word)
+    put(tmp_path, word.removeprefix("data="), content=picture("PNG")[:-30])
+    cut = run(tmp_path, word)
+
+    assert (whole.verdict, [one.check for one in cut.findings]) == ("go", ["image-damaged"])
+
+
+@pytest.mark.parametrize("name", ["a.exr", "a.hdr"])
+def test_one_image_that_nothing_here_decodes_is_no_go(tmp_path: Path, name: str) -> None:
+    form = {"a.exr": "OpenEXR", "a.hdr": "Radiance HDR"}[name]
+    put(tmp_path, f"photos/{name}", content=BY_MAGIC[form])
+
+    report = run(tmp_path, f"photos/{name}")
+
+    assert report.verdict == "cannot-judge"
+    broken = next(one.broken for one in report.checks if one.id == "image-damaged")
+    assert broken[0].error.startswith(f"nothing here decodes {form}")
+
+
+def test_a_caption_beside_an_exr_image_has_its_image(tmp_path: Path) -> None:
+    put(tmp_path, "photos/a.exr", content=BY_MAGIC["OpenEXR"])
+    put(tmp_path, "photos/b.png", content=picture("PNG"))
+    put(tmp_path, "photos/a.txt", "photos/b.txt", content=b"a dog")
+
+    report = run(tmp_path, "photos")
+
+    assert report.findings == ()
+    assert [one.seen for one in report.coverage if one.part == "data"] == [
+        "1 of 2 images (2 captions)"
+    ]
+
+
 def test_a_required_look_at_images_is_none_where_some_are_not_decoded(tmp_path: Path) -> None:
     put(tmp_path, "photos/a.heic", content=HEIC)
     put(tmp_path, "photos/b.jpg", content=picture("JPEG"))

@@ -118,7 +118,7 @@ def test_files_that_no_reader_reads_are_counted_by_suffix(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize(
     "name",
-    ["a.parquet", "a.arrow", "a.mp4", "a.flac", "a.h5", "a.lmdb", "a.tfrecord", "a.mds", "a.exr"],
+    ["a.parquet", "a.arrow", "a.mp4", "a.flac", "a.h5", "a.lmdb", "a.tfrecord", "a.mds", "a.hdr"],
 )
 @pytest.mark.parametrize("beside", ["photo.jpg", "0.tar", "x.npz"])
 def test_other_data_beside_what_is_read_is_counted(tmp_path: Path, name: str, beside: str) -> None:

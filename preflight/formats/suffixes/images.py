@@ -42,9 +42,9 @@ GRIB, HDF5, IPTC, WMF), videos (MPEG), and names that mostly mean something else
 one form of many (`.fits`, tables too; `.pcd`, point clouds).
 """
 
-_BY_PLUG_INS = ("heic", "heif", "hif", "jxl")
+_BY_OTHERS = ("heic", "heif", "hif", "jxl", "exr")
 
-EXTENSIONS = frozenset((*(one for names in PILLOW.values() for one in names), *_BY_PLUG_INS))
+EXTENSIONS = frozenset((*(one for names in PILLOW.values() for one in names), *_BY_OTHERS))
 """Of files that are images, without dots, in small letters."""
 
 SAME_FORMAT = (frozenset(PILLOW["JPEG"]), frozenset(PILLOW["TIFF"]))
