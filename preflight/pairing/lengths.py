@@ -111,7 +111,8 @@ def _flaw_in(text: str) -> str | None:
             return "padding"
         odd, even = text[1::2].count("\0"), text[::2].count("\0")
         # Of letters below 256 one byte of two is zero, always the same.
-        return "utf-16" if not min(odd, even) and 4 * (odd + even) > len(text) else "nul"
+        in_pairs = not len(text) % 2 and not min(odd, even)
+        return "utf-16" if in_pairs and 4 * (odd + even) > len(text) else "nul"
     if text.startswith(_POINTER):
         return "not-fetched"
     return None if text.strip() else "empty"

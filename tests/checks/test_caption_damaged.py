@@ -54,6 +54,11 @@ DAMAGED = {
         "is a Git LFS pointer, and no text",
         Severity.ERROR,
     ),
+    "a null character between two letters": (
+        b"a\0b",
+        "has null characters in its text",
+        Severity.ERROR,
+    ),
 }
 
 

@@ -45,6 +45,18 @@ FOUND = {
     ),
     "a DataModule": ("class Data(pl.LightningDataModule):\n    pass", ["loader Data"]),
     "a Trainer": ("class Mine(Trainer):\n    pass", ["loader Mine"]),
+    "a function that makes a Trainer": (
+        "def a(ds):\n    t = tf.Trainer(model=Net(), train_dataset=ds)\n    return t",
+        ["loader a"],
+    ),
+    "a Trainer of one's own by another function": (
+        (
+            "class Mine(Trainer):\n    pass\n"
+            "def build_it():\n    return Mine(train_dataset=[1])\n"
+            "def build_a():\n    return build_it()"
+        ),
+        ["loader build_a"],
+    ),
     "batches": ("def get_batch(split):\n    return x, y", ["loader get_batch"]),
     "a model": ("def a():\n    m = Net().cuda()\n    return torch.compile(m)", ["model a"]),
     "models of several sizes": ("def a():\n    return Net()\ndef b():\n    return Net()", "ab"),
@@ -82,6 +94,10 @@ NOTHING = {
     "what is handed a model": "def freeze(model: Net) -> torch.nn.Module:\n    return model",
     "a private one": "def _loader():\n    return DataLoader([])",
     "an inner function": "def a():\n    def b():\n        return DataLoader([])\n    return 3",
+    "a Trainer of Lightning": "def build_a():\n    return pl.Trainer(max_epochs=1)",
+    "a Trainer that is none of a library": (
+        "class Trainer:\n    pass\ndef build_a(d):\n    return Trainer(train_dataset=d)"
+    ),
     "nothing returned": "def get_model():\n    print(1)",
     "what sends files": "def prepare_hub_uploader(args):\n    return Uploader(args)",
     "what fetches files": "def get_downloader():\n    return Fetch()",

@@ -167,6 +167,10 @@ class _Known:
                 is_usual = usual == kind or (kind == "loader" and is_making)
                 rank = _USUAL if is_usual else _BY_VALUE
                 return made._replace(kind=kind, what=what, rank=rank, by=given)
+        if self._is_trainer(returned.trainer):
+            what = f"makes {with_article(returned.trainer)}"
+            rank = _USUAL if is_making else _BY_VALUE
+            return made._replace(kind="loader", what=what, rank=rank, by=returned.trainer)
         if "Module" in returned.annotated:
             rank = _USUAL if usual == "model" else _BY_VALUE
             return made._replace(kind="model", what="makes a Module", rank=rank)
@@ -198,9 +202,16 @@ class _Known:
             return "model"
         function = self.functions.get(name)
         if function is not None and hops < _MOST_HOPS:
+            if self._is_trainer(function.returned.trainer):
+                return "loader"
             kinds = (self._kind_of(one, hops + 1) for one in function.returned.names)
             return next((one for one in kinds if one is not None), None)
         return _usual_kind(name) if function is None and name not in self.classes else None
+
+    def _is_trainer(self, name: str) -> bool:
+        """Whether a class of that name is a library's, or comes from one, and holds a loader."""
+        bases = self._lineage(name) if name in self.classes else (name,)
+        return any(one.endswith("Trainer") for one in bases)
 
     def _lineage(self, name: str) -> Iterator[str]:
         """Give the names of the classes that a class comes from, the nearest first."""

@@ -32,6 +32,9 @@ class ReturnedValues(NamedTuple):
     something: bool = False
     """Whether it returns or yields anything at all."""
 
+    trainer: str = ""
+    """What it calls with a `train_dataset`: a Trainer, if it is one, but none of Lightning."""
+
 
 def returned_by(function: ast.FunctionDef) -> ReturnedValues:
     """Say what a function returns, also through variables, tuples and methods of what it made."""
@@ -50,10 +53,12 @@ def returned_by(function: ast.FunctionDef) -> ReturnedValues:
                 given.append(value)
             case _:
                 pass
-    names = dict.fromkeys(name for value in given for name in _names(value, values))
+    calls = [call for value in given for call in _calls(value, values)]
+    names = dict.fromkeys(name for call in calls for name in _names(call))
     annotated = tuple(_annotated(function.returns))
     is_something = any(not is_none(one) for one in given)
-    return ReturnedValues((*names, *annotated), annotated, is_something)
+    trainer = next((last_name(call.func) for call in calls if _takes_data_set(call)), "")
+    return ReturnedValues((*names, *annotated), annotated, is_something, trainer)
 
 
 def needs_of(function: ast.FunctionDef) -> tuple[str, ...]:
@@ -71,8 +76,19 @@ def _bind(target: ast.expr, value: ast.expr, values: dict[str, list[ast.expr]]) 
         values.setdefault(target.value.id, []).append(value)  # loaders["train"] = DataLoader(...)
 
 
-def _names(value: ast.expr, values: dict[str, list[ast.expr]]) -> Iterator[str]:
-    """Give the names of what is called to make a value, the outermost first."""
+def _names(call: ast.Call) -> Iterator[str]:
+    """Name what is called, and what it is a method of: `WebLoader(x).shuffle(9)`, `Net.make(x)`."""
+    yield last_name(call.func)
+    if isinstance(call.func, ast.Attribute):
+        yield last_name(call.func.value)
+
+
+def _takes_data_set(call: ast.Call) -> bool:
+    return any(one.arg == "train_dataset" for one in call.keywords)
+
+
+def _calls(value: ast.expr, values: dict[str, list[ast.expr]]) -> Iterator[ast.Call]:
+    """Give the calls that make a value, the outermost first."""
     waiting, seen = [value], set[str]()
     for _ in range(_MOST_STEPS):
         if not waiting:
@@ -82,10 +98,8 @@ def _names(value: ast.expr, values: dict[str, list[ast.expr]]) -> Iterator[str]:
             seen.add(one.id)
             waiting += values.get(one.id, [])
         elif isinstance(one, ast.Call):
-            yield last_name(one.func)
-            if isinstance(one.func, ast.Attribute):  # `WebLoader(x).shuffle(9)`, `Net.make(x)`
-                yield last_name(one.func.value)
-                waiting.append(one.func.value)
+            yield one
+            waiting += [one.func.value] if isinstance(one.func, ast.Attribute) else []
             waiting += one.args if last_name(one.func) in _WRAPPERS else []
         else:
             waiting += _parts(one)
