@@ -227,9 +227,12 @@ class JobSources:
         sure = self.acts()
         for read in self._reads():
             off = by_itself(read) or self._why_off(read, defaults)
-            is_script = self.files[read.file].is_script
-            script = read.file if is_script else which_comes(read, entries, self.come_to)
             at = ReadAt(read.file, read.line)
+            script: str | None = read.file
+            if not self.files[read.file].is_script:
+                script = which_comes(read, entries, self.come_to)
+            elif read.inside is None and not read.stands.as_main and read.file not in entries:
+                script = ""  # by being started itself, or by being imported
             is_sure = read.file in sure or any(at in self.come_to.get(one, ()) for one in sure)
             if not self.is_folder or entries == [read.file] or script is None or is_sure:
                 yield read._replace(off=off)

@@ -144,6 +144,17 @@ def test_what_one_of_several_scripts_comes_to_is_an_error_of_that_one_alone(
     assert severities(looked(tmp_path)) == {"core.py": "warning"}  # as the ledger has it
 
 
+def test_a_module_with_a_guard_of_its_own_is_not_said_to_be_started(tmp_path: Path) -> None:
+    """What is started may import it: its first lines are come to in either case."""
+    text = f"import os\n{READS}\ndef go(): ...\nif __name__ == '__main__':\n    go()\n"
+    (tmp_path / "core.py").write_text(text, encoding="utf-8")
+    script(tmp_path, "train.py", "core.go()", "import core")
+
+    (finding,) = looked(tmp_path).findings
+
+    assert "where a script that comes here is what is started" in (finding.why or "")
+
+
 BOOT = f"import os\ndef go(): ...\ndef boot():\n    {READS}\n"
 
 
