@@ -12,7 +12,7 @@ from preflight.images.pictures import Damages
 from preflight.kinds.asked import Asked
 from preflight.pairing.beside_images import beside_images, kinds_in
 from preflight.pairing.facts import Captioned, Pairing
-from preflight.pairing.folder_contents import FolderContents, list_all, split
+from preflight.pairing.folder_contents import FolderContents, Stems, list_all, split
 from preflight.pairing.folder_pairing import pair_contents
 from preflight.targets.file_types.suffixes import TABLES
 from preflight.targets.targets import CaptionRule, Folder
@@ -65,7 +65,7 @@ def list_folder(folder: Folder, root: str) -> ImageListing:
         parent, name = os.path.split(top)
         stem, suffix = split(name)
         place = name_of(os.path.dirname(folder.path), root)
-        stems = {(suffix,): stem}
+        stems: Stems = {(suffix,): stem}
         alone = FolderContents(path=parent, place=place, files=1, images=1, stems=stems, alone=name)
         pairing = Pairing(rule="none", samples=1, images=1, captions=0)
         facts = FolderFacts(file=file, files=1, pairing=pairing, images=1)
