@@ -24,7 +24,7 @@ from preflight.pipelines.shard_addresses import (
     value_of,
 )
 from preflight.pipelines.stages import stage_of
-from preflight.syntax.parsing import Parsed
+from preflight.syntax.parsing import Parsed, nodes_of
 from preflight.syntax.running import last_name
 from preflight.syntax.surroundings import called
 from preflight.syntax.written_texts import WrittenTexts
@@ -99,7 +99,7 @@ def written_pipelines(tree: ast.Module, file: str) -> tuple[Reads, ...]:
 def _pipelines(together: ReadTogether) -> tuple[Reads, ...]:
     files, trees, meanings, configs = together
     sources = _Sources(meanings, meanings.texts, files)
-    every = (one for tree in trees for one in ast.walk(tree) if isinstance(one, ast.Call))
+    every = (one for tree in trees for one in nodes_of(tree) if isinstance(one, ast.Call))
     calls = [one for one in every if id(one) not in meanings.adding]
     chains = [chain_of(one, sources.texts) for one in (*calls, *meanings.grown.values())]
     chains = [one for one in chains if called(one[-1]) in ROOTS]

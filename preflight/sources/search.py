@@ -28,7 +28,7 @@ from preflight.sources.mentions import (
 )
 from preflight.sources.work.work_names import TRAINS
 from preflight.syntax.imports.needed_modules import NeededModules, on_the_way
-from preflight.syntax.imports.reached import reached
+from preflight.syntax.imports.reached import Reached
 from preflight.syntax.parsing import Parsed, UnparsableError, parse
 from preflight.syntax.source_files import content_of, is_test
 
@@ -229,7 +229,7 @@ def written_on_the_way(
     written = written_in_all(each, start)
     if not written:
         return
-    run = reached(each, entry, way)
+    run = Reached(each, entry, way)
     for one in written:
         at = one.defined
         is_sure = not one.assumed and run.is_come_to(at.file or "", at.line or 0)

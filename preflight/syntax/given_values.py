@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
+from preflight.syntax.parsing import nodes_of
 from preflight.syntax.running import key_of, last_name, text_of
 from preflight.syntax.surroundings import called
 
@@ -169,7 +170,7 @@ def _option(call: ast.Call) -> Iterator[tuple[str, ast.expr | None]]:
 
 def constants_of(tree: ast.AST) -> dict[str, list[ast.expr]]:
     """Give what each name is given that a file binds once, at its top level and in no function."""
-    bound = Counter(name for node in ast.walk(tree) for name in bound_by(node))
+    bound = Counter(name for node in nodes_of(tree) for name in bound_by(node))
     given: dict[str, ast.expr] = {}
     body = [*getattr(tree, "body", ())]
     for node in body:  # grows while it is gone through

@@ -8,9 +8,12 @@ import re
 import tokenize
 import warnings
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 _LONGEST_CODE = 120
+
+_WORD = re.compile(r"[^\W\d]\w*")
 
 
 class Parsed(NamedTuple):
@@ -29,6 +32,10 @@ class Parsed(NamedTuple):
             last = found.start()
             numbers[number] = None
         return [*numbers]
+
+    def words(self) -> frozenset[str]:
+        """Give all words of it that could be names."""
+        return frozenset(_WORD.findall("\n".join(self.lines)))
 
 
 class UnparsableError(Exception):
@@ -72,6 +79,12 @@ def parse_text(text: str) -> Parsed:
     except ValueError as error:  # null bytes, before Python 3.12
         raise UnparsableError(str(error)) from error
     return Parsed(tree=tree, lines=_lines(text))
+
+
+@lru_cache(maxsize=256)
+def nodes_of(tree: ast.AST) -> tuple[ast.AST, ...]:
+    """Give all that is in a file, once for the many looks that go through all of it."""
+    return tuple(ast.walk(tree))
 
 
 def expression_of(text: str) -> ast.expr:

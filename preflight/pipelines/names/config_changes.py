@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 
+from preflight.syntax.parsing import nodes_of
 from preflight.syntax.running import last_name, text_of
 from preflight.syntax.surroundings import called
 
@@ -36,7 +37,7 @@ def taken_apart(node: ast.expr) -> tuple[ast.expr, str] | None:
 
 def changes_in(tree: ast.AST) -> Iterator[tuple[ast.expr, str]]:
     """Give what may be changed, each with its key; empty: any of its keys may be."""
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         if isinstance(node, ast.Subscript) and not isinstance(node.ctx, ast.Load):
             yield node.value, text_of(node.slice) or ""
         elif isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load):

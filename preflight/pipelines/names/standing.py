@@ -22,6 +22,7 @@ from preflight.pipelines.names.nested_blocks import (
     opened,
 )
 from preflight.syntax.given_values import assigned, bound_by, constants_of
+from preflight.syntax.parsing import nodes_of
 from preflight.syntax.running import FUNCTIONS
 from preflight.syntax.surroundings import called
 
@@ -70,7 +71,7 @@ class _Job:
         """Go through files that belong together, and where asked by what calls hand over."""
         for number, tree in enumerate(trees):
             if number:
-                each = (n for n in ast.walk(tree) if isinstance(n, (ast.Name, ast.Call)))
+                each = (n for n in nodes_of(tree) if isinstance(n, (ast.Name, ast.Call)))
                 self.meanings.files |= {id(n): number for n in each}
             for name, values in constants_of(tree).items():
                 self.meanings.given[f"{number}:{name}" if number else name] = values
@@ -78,14 +79,14 @@ class _Job:
                 self.meanings.handed.read(tree)
         flows = []
         for tree in trees:
-            shared = {n for one in ast.walk(tree) if isinstance(one, _SHARES) for n in one.names}
+            shared = {n for one in nodes_of(tree) if isinstance(one, _SHARES) for n in one.names}
             flows.append(_Flow(self, frozenset(shared)))
         own = {
             id(one.node): one for each in self.meanings.handed.functions.values() for one in each
         }
         for tree, flow in zip(trees, flows, strict=True):
             if as_handed:
-                those = (own[id(one)] for one in ast.walk(tree) if isinstance(one, FUNCTIONS))
+                those = (own[id(one)] for one in nodes_of(tree) if isinstance(one, FUNCTIONS))
                 self.waiting |= {id(one.node): (one, flow) for one in those}
         for tree, flow in zip(trees, flows, strict=True):
             flow.body(getattr(tree, "body", ()))

@@ -20,6 +20,7 @@ from preflight.pipelines.names.meanings import Meanings, place_of
 from preflight.pipelines.names.own_calls import is_of_hydra
 from preflight.pipelines.names.settings_said import SettingsSaid
 from preflight.settings.config_values import read_config
+from preflight.syntax.parsing import nodes_of
 from preflight.syntax.running import is_none, last_name, text_of
 from preflight.syntax.surroundings import called
 from preflight.values.names import name_of
@@ -79,7 +80,7 @@ class ToldByConfigs:
 
     def tell(self, trees: Sequence[ast.AST]) -> tuple[str, ...]:
         """Have the meanings know what is asked of settings, and name the files that were read."""
-        nodes = [one for tree in trees for one in ast.walk(tree) if isinstance(one, ast.expr)]
+        nodes = [one for tree in trees for one in nodes_of(tree) if isinstance(one, ast.expr)]
         for one in nodes:
             if isinstance(one, ast.Name) and one.id == "__file__":
                 path = self.files[self.meanings.number(one)]

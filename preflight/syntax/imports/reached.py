@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import NamedTuple
 
 from preflight.syntax.bodies import DEFINITIONS
@@ -25,74 +26,88 @@ _HOOKS = frozenset({"setup", "prepare_data", "train_dataloader", "val_dataloader
 _WORD = re.compile(r"[^\W\d]\w*")
 
 
+_Place = tuple[str, ...]
+"""What has to be called, or made, so that a piece of code is come to."""
+
+
 @dataclass(slots=True)
 class Reached:
-    """What is come to of the sources that a script needs."""
+    """What is come to of the sources that a script needs; of these, as little is read as can be."""
 
+    each: Sequence[tuple[str, Parsed]]
     entry: str
-    started: frozenset[str]
-    lazy: frozenset[str]
-    """Files that are imported inside functions only."""
+    way: NeededModules
+    named_at: dict[str, list[_Place]] = field(default_factory=dict)
+    """Where each name is read without a test around it, as far as was asked for."""
 
-    named_at: dict[str, list[tuple[str, ...]]] = field(default_factory=dict)
-    """What has to be called where each name is read without a test around it."""
-
-    lines: dict[tuple[str, int], tuple[str, ...]] = field(default_factory=dict)
-    """And what for calls that no test stands around, by the line of their names."""
+    words: dict[str, frozenset[str]] = field(default_factory=dict)
+    """All words of each file."""
 
     def is_come_to(self, file: str, line: int) -> bool:
-        """Whether a call is made in every run."""
-        place = self.lines.get((file, line))
-        return place is not None and self._called().issuperset(place)
+        """Whether a call is made in every run, by the line on which its name ends."""
+        calls = (
+            place
+            for name, parsed in self.each
+            if name == file
+            for place in self._places(name, parsed, [line], partial(_calls, line))
+        )
+        place = next(calls, None)
+        return place is not None and self._called(place).issuperset(place)
 
-    def _called(self) -> set[str]:
-        """Name the functions and classes that are called, or handed to somebody, in every run."""
-        places = [*self.lines.values(), *(one for each in self.named_at.values() for one in each)]
-        waiting = {name for one in places for name in one}
+    def _called(self, names: Iterable[str]) -> set[str]:
+        """Name what is called, or handed to somebody, in every run, of all that these depend on."""
+        waiting = set(names)
+        while new := waiting - self.named_at.keys():
+            self._look_for(new)
+            waiting |= {holder for one in new for at in self.named_at[one] for holder in at}
         found: set[str] = set()
         while True:
-            each = ((name, self.named_at.get(name, ())) for name in waiting)
-            new = {name for name, at in each if any(found.issuperset(one) for one in at)}
-            if not new:
+            each = ((name, self.named_at[name]) for name in waiting)
+            reached = {name for name, at in each if any(found.issuperset(one) for one in at)}
+            if not reached:
                 return found
-            found |= new
-            waiting -= new
+            found |= reached
+            waiting -= reached
 
-    def read(self, file: str, parsed: Parsed) -> None:
-        """Take in what one of the files names, and what it calls."""
-        tree = parsed.tree
-        own = file == self.entry or file in self.started
-        classes = [
-            (node.lineno, node.end_lineno or node.lineno, node.name)
-            for node in ast.walk(tree)
-            if isinstance(node, ast.ClassDef)
-        ]
-        bases = {
-            id(base): one.name
-            for one in ast.walk(tree)
-            if isinstance(one, ast.ClassDef)
-            for base in one.bases
-        }
-        for node, around in walk(tree):
-            if not _is_sure(around, as_main=own):
+    def _look_for(self, names: set[str]) -> None:
+        """Look where some names are read, in the files that hold their words."""
+        self.named_at |= {one: [] for one in names}
+        for file, parsed in self.each:
+            if file not in self.words:
+                self.words[file] = parsed.words()
+            for name in sorted(names & self.words[file]):
+                lines = parsed.lines_of(re.compile(rf"\b{name}\b"))
+                self.named_at[name] += self._places(file, parsed, lines, partial(_reads, name))
+
+    def _places(
+        self, file: str, parsed: Parsed, lines: Sequence[int], is_one: Callable[[ast.AST], bool]
+    ) -> Iterator[_Place]:
+        """Give the places of some code in some lines of a file, where no test stands around it."""
+        own = file == self.entry or file in self.way.started
+        classes: list[tuple[int, int, str]] = []
+        bases: dict[int, str] = {}
+        for node, around in walk(parsed.tree, lines):
+            if isinstance(node, ast.ClassDef):
+                classes.append((node.lineno, node.end_lineno or node.lineno, node.name))
+                bases |= {id(base): node.name for base in node.bases}
+            if not (is_one(node) and _is_sure(around, as_main=own)):
                 continue
             place = tuple(_holders(node.lineno, around, classes))
             place += (bases[id(node)],) if id(node) in bases else ()  # it is made where that is
-            if file in self.lazy and not place:
-                continue
-            if isinstance(node, ast.Call):
-                line = node.func.end_lineno or node.lineno
-                self.lines.setdefault((file, line), place)
-            if isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Load):
-                self.named_at.setdefault(last_name(node), []).append(place)
+            if place or file not in self.way.lazy:
+                yield place
 
 
-def reached(each: Iterable[tuple[str, Parsed]], entry: str, way: NeededModules) -> Reached:
-    """Look through the sources that a script needs, each with its name."""
-    found = Reached(entry=entry, started=way.started, lazy=way.lazy)
-    for file, parsed in each:
-        found.read(file, parsed)
-    return found
+def _calls(line: int, node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and (node.func.end_lineno or node.lineno) == line
+
+
+def _reads(name: str, node: ast.AST) -> bool:
+    return (
+        isinstance(node, (ast.Name, ast.Attribute))
+        and isinstance(node.ctx, ast.Load)
+        and last_name(node) == name
+    )
 
 
 class Unnamed(NamedTuple):
