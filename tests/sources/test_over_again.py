@@ -49,6 +49,24 @@ BATCHES = "for batch in loader:", "    step(batch)"
 
 
 @pytest.mark.parametrize(
+    ("rounds", "times"),
+    [("range(10**30)", 0), (f"range({10**30})", 1), (f"range({'1 + ' * 900}1)", 0)],
+    ids=["a power", "more than a machine counts", "a sum of many"],
+)
+def test_any_number_of_rounds_is_read(rounds: str, times: int) -> None:
+    assert len(found(within("loader = iter(make())", rounds, *BATCHES))) == times
+
+
+def test_a_long_chain_of_tests_is_read() -> None:
+    chain = "".join(f"    elif mode == {n}:\n        pass\n" for n in range(900))
+    text = within("loader = make()", "range(9)", *BATCHES)
+
+    assert found(f"def other(mode):\n    if mode:\n        pass\n{chain}\n{text}") == [
+        ("make", False)
+    ]
+
+
+@pytest.mark.parametrize(
     "healthy",
     [
         within("pass", "range(9)", "loader = make()", *BATCHES),

@@ -81,7 +81,7 @@ class RoundsInFile:
 
     def _loops(self, body: Body) -> Mapping[int, Loops]:
         if id(body.node) not in self._around:
-            self._around[id(body.node)] = dict(_around(body.node.body, ()))
+            self._around[id(body.node)] = dict(_around(body.node.body))
         return self._around[id(body.node)]
 
     # --- what is gone over
@@ -163,18 +163,18 @@ class RoundsInFile:
             return False
         bounds = [self._numbers(one, body) for one in node.args[:3]]
         is_known = all(bounds) and bool(bounds) and 0 not in set().union(*bounds[2:])
-        return is_known and all(len(range(*one)) > 1 for one in product(*bounds))
+        return is_known and all(range(*one)[1:] for one in product(*bounds))
 
     def _numbers(self, node: ast.expr, body: Body, hops: int = 0) -> set[int]:
         """Give the numbers that an expression may be; none where one of them is not known."""
         if isinstance(node, ast.Constant):
             return {node.value} if type(node.value) is int else set()
-        if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Sub)):
-            sign = 1 if isinstance(node.op, ast.Add) else -1
-            left, right = (self._numbers(one, body, hops) for one in (node.left, node.right))
-            return {one + sign * other for one in left for other in right}
         if hops > _MOST_HOPS:
             return set()
+        if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Sub)):
+            sign = 1 if isinstance(node.op, ast.Add) else -1
+            left, right = (self._numbers(one, body, hops + 1) for one in (node.left, node.right))
+            return {one + sign * other for one in left for other in right}
         each = [self._numbers(one, body, hops + 1) for one in self._numbered(node, body)]
         return set().union(*each) if all(each) else set()
 
@@ -207,16 +207,19 @@ class RoundsInFile:
 # --- what stands around, and what leaves ----------------------------------------------------------
 
 
-def _around(statements: Sequence[ast.stmt], loops: Loops) -> Iterator[tuple[int, Loops]]:
+def _around(statements: Sequence[ast.stmt]) -> Iterator[tuple[int, Loops]]:
     """Give loops and calls, each with the loops in every round of which it is come to."""
-    for one in statements:
+    stack: list[tuple[ast.stmt, Loops]] = [(one, ()) for one in statements]
+    while stack:
+        one, loops = stack.pop()
         if isinstance(one, ast.For):
             yield id(one), loops
-            yield from _around(one.body, () if _is_left(one, by_continue=True) else (*loops, one))
+            inner = () if _is_left(one, by_continue=True) else (*loops, one)
+            stack += [(each, inner) for each in one.body]
         elif isinstance(one, (ast.With, *TRIES)):
-            yield from _around(one.body, loops)
+            stack += [(each, loops) for each in one.body]
         elif isinstance(one, (ast.If, ast.While)):
-            yield from _around([*one.body, *one.orelse], ())
+            stack += [(each, ()) for each in (*one.body, *one.orelse)]
         else:
             yield from ((id(node), loops) for node in own([one]) if isinstance(node, ast.Call))
 
