@@ -50,3 +50,41 @@ def test_a_tree_against_parsing_it(job: Path) -> None:
 
     compared("preflight run, 2,000 sources / ast.parse", first, plain)
     compared("preflight run, again, 2,000 sources / ast.parse", again, plain)
+
+
+SCRIPT = """
+from lib import wds
+
+if __name__ == "__main__":
+    wds.make_loader("a.tar")
+"""
+
+PIPELINE = """
+import webdataset as wds
+
+def make_loader(url):
+    return wds.WebLoader(wds.WebDataset(url).decode("pil").to_tuple("jpg", "txt"))
+"""
+
+
+def test_a_script_that_leads_to_a_pipeline_in_a_large_package(tmp_path: Path) -> None:
+    """As timm's, whose `train.py` imports all of its models, and a reader of shards."""
+    import torch
+
+    names = [f"m{number}" for number in range(250)]
+    files = {
+        "tree/train.py": SCRIPT,
+        "tree/lib/__init__.py": "".join(f"from . import {name}\n" for name in (*names, "wds")),
+        "tree/lib/wds.py": PIPELINE,
+    }
+    for file, text in files.items():
+        (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / file).write_text(text, encoding="utf-8")
+    every = sorted(python_files(str(Path(torch.__file__).parent)))
+    for name, one in zip(names, every[:: len(every) // len(names)], strict=False):
+        shutil.copyfile(one, tmp_path / "tree" / "lib" / f"{name}.py")
+
+    run = preflight("source=tree/train.py", "--elsewhere", "--no-ledger", folder=tmp_path)
+    took, plain = best_of([run, python(PARSE, folder=tmp_path)], rounds=3)
+
+    compared("preflight run, a pipeline in 250 modules / ast.parse", took, plain)

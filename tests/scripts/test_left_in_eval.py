@@ -22,8 +22,13 @@ MIDWAY: Change = (
     "            optimizer.step()\n",
     "            optimizer.step()\n            evaluate(model, held_out)\n",
 )
+GONE: Change = (
+    '__main__":\n    main()\n',
+    '__main__":\n    main()\n    __import__("gc").collect()\n',
+)
 LEFT = {
     "never set back": (FORGOTTEN,),
+    "gone before the script ends": (FORGOTTEN, GONE),
     "left so before the first step": (FORGOTTEN, AHEAD),
     "left so for the rest of an epoch": (FORGOTTEN, EACH, MIDWAY),
 }

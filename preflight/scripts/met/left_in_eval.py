@@ -43,6 +43,8 @@ class _Left:
     """Whether gradients were computed of it as it was left."""
 
     steps: int = 0
+    of: str = ""
+    """The class of the model that was trained so, where it is a whole one; it may be gone since."""
 
 
 class LeftInEval:
@@ -104,17 +106,19 @@ class LeftInEval:
         """Note whose optimizer has stepped then."""
         for one in self._left.values() if self._left and not self._watch.left else ():
             if one.has_gradients and one.has_evaluated and (one.began or one.times > 1):
-                one.steps += _trains_all_of(optimizer, one.module())
-                if one.steps == 1 and not self._watch.given:
-                    self._watch.evaluates(one.at)
+                module = one.module()
+                one.steps += _trains_all_of(optimizer, module)
+                if one.steps == 1:
+                    one.of = _kind(module) if _is_whole(module) else ""
+                    if not self._watch.given:
+                        self._watch.evaluates(one.at)
 
     def tell(self) -> None:
         """Tell of those that were trained on so."""
         for one in self._left.values():
-            module = one.module()
-            if one.steps and module is not None and _is_whole(module):
+            if one.of:
                 kinds = [counted(many, kind, kind) for kind, many in one.kinds.items()]
-                name = f"{first_of(kinds, len(kinds))} of {_kind(module)}"
+                name = f"{first_of(kinds, len(kinds))} of {one.of}"
                 self._watch.met(Met(what=LEFT, at=one.at, name=name, count=one.steps))
 
 
