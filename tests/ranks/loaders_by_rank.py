@@ -330,6 +330,12 @@ def sleeps():
     return alone(lambda: time.sleep(3_600))
 
 
+def slow():
+    """Take longer on other ranks than is waited for all of them."""
+    time.sleep(10.5 if RANK else 0)
+    return DataLoader(Named(NAMES), batch_size=4)
+
+
 def too_large():
     return alone(lambda: bytearray(1 << 60))
 

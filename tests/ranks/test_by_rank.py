@@ -27,6 +27,7 @@ from preflight.findings import registry
 from preflight.findings.report import Report
 from preflight.job import Job, Launch
 from preflight.kinds.asked import Asked
+from preflight.render import terminal
 from preflight.settings.to_child import told_of
 from preflight.targets.targets import Loader
 from preflight.values.wire import to_exact, to_wire
@@ -625,6 +626,21 @@ def test_the_factory_is_called_only_as_often_as_is_needed(
     made = file.read_text(encoding="utf-8").split("\n")[:-1] if file.exists() else []
 
     assert least <= len(made) <= most  # on a slow machine, fewer ranks are tried
+
+
+def test_ranks_that_slow_ones_leave_no_time_for_are_no_part_of_a_go(
+    look: Callable[..., Seen],
+) -> None:
+    seen = look("slow", 8, ("world-steps",))
+    report = seen.report
+    made = len(seen.steps["train.py:slow"].counts)
+    (outcome,) = (one for one in report.checks if one.id == "world-steps")
+
+    assert (report.verdict, outcome.outcome) == ("go", "passed")
+    assert 2 <= made < 8
+    assert [one.count for one in outcome.skipped] == [8 - made]
+    assert f"{8 - made} ranks" in terminal.render(report)
+    assert any(f"making it on {made} others took more than 10 s" in one for one in report.reasons)
 
 
 def test_of_many_ranks_those_are_made_that_lie_far_apart() -> None:
