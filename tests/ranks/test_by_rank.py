@@ -330,6 +330,25 @@ def test_ranks_that_are_counted_from_1_are_told_also_of_one_sample(
         assert name == "one, by places" or lost.pop() in one.message
 
 
+@pytest.mark.parametrize("ranks", [2, 4])
+def test_steps_too_small_for_so_many_ranks_and_workers_are_told(
+    look: Callable[..., Seen], real: dict[int, list[dict[str, Any]]], ranks: int
+) -> None:
+    """As many samples are of several ranks as several real ones have; of the rest nothing is said.
+
+    Also where one rank alone would have each sample of each of its workers.
+    """
+    found = look("stepped", ranks, seeded=True).found("world-order")
+    parts = {name: [one["paths"][name] for one in real[ranks]] for name in real[ranks][0]["paths"]}
+
+    assert found.keys() == {name for name in parts if not name.endswith("once")}
+    for name, one in found.items():
+        ranks_of = Counter(path for part in parts[name] for path in {*part})
+        several = sum(number > 1 for number in ranks_of.values())
+        assert (one.severity.word, one.evidence["others"]) == ("warning", several), name
+        assert several > 30, name
+
+
 def test_samples_without_names_that_are_of_no_rank_are_counted_by_their_bytes(
     look: Callable[..., Seen], real: dict[int, list[dict[str, Any]]]
 ) -> None:
