@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Container, Sequence
 
 from preflight.ranks.made.facts import NEARLY_ALL, OtherItems
-from preflight.ranks.made.parts import are_parts, count, is_known, streams
 from preflight.ranks.made.rank_differences import SURE, Told, one_of
+from preflight.ranks.made.rank_parts import are_parts, count, is_known, streams
 
 
 def several_of(told: Sequence[Told], whole: Told, ranks: int) -> OtherItems | None:

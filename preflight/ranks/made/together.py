@@ -10,8 +10,8 @@ from collections.abc import Collection, Mapping, Sequence
 
 from preflight.ranks.made.borders import borders_of
 from preflight.ranks.made.facts import OtherItems
-from preflight.ranks.made.parts import are_parts, count, is_known, streams, union
 from preflight.ranks.made.rank_differences import Told, are_split, is_other, one_of
+from preflight.ranks.made.rank_parts import are_parts, count, is_known, streams, union
 from preflight.ranks.made.several import several_of
 
 _LEAST = 0.1
