@@ -48,7 +48,8 @@ NOBODYS = {
     "several": Cause(
         why="Each rank takes a part, and these overlap: an epoch holds those samples several times "
         "as often as others.",
-        fix="Divide so that each sample is of one rank, as in  names[rank::world_size]",
+        fix="Divide so that each sample is of one rank, as in  names[rank::world_size]  ; with "
+        "workers, by steps of world_size * workers.",
         severity=Severity.WARNING,
     ),
     "twice": Cause(

@@ -28,10 +28,11 @@ What it finds
     and nothing is passed.
 
     Samples that several of no more than eight ranks have, where each rank takes a part (slices that
-    overlap), are a warning, unless they fill up batches, are less than a hundredth, or these ranks
-    have the same part. Samples without names are known by their bytes, where these are the same
-    with other random numbers, and those of each rank are among those of one rank alone; else there
-    have to be more than one rank alone has.
+    overlap, steps that are too small), are a warning, unless they fill up batches, are less than a
+    hundredth, or these ranks have the same part. Where one of them has all, so it is if each other
+    one has what is left behind a later begin. Samples without names are known by their bytes, where
+    these are the same with other random numbers, and those of each rank are among those of one rank
+    alone; else there have to be more than one rank alone has.
 
     By names, slices are known whose borders are wrong: as many samples between any two of them,
     which are of none, or of both where slices are not of one length. Where these make whole

@@ -20,7 +20,9 @@ What it finds
     one that the named scripts lead to, or that imports what is looked at, or else one in the job's
     folder. Whether all ranks are stopped after so many steps is not known, so that else this is a
     warning. A loader that ranks make by telling each other something is not judged. Where a rank is
-    killed, ends itself or hangs while it makes one, nobody knows.
+    killed, ends itself or hangs while it makes one, nobody knows. Where making it takes some ranks
+    more than 10 s, no more are begun between the first and the last: those left are named as not
+    looked at.
 
 Why it matters
     The rank that has no more batches leaves its loop, and the others wait for it in their next

@@ -13,7 +13,7 @@ import os
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias, get_args
 
 from preflight.built.making.job_code import NamedObject, named
 from preflight.built.rank_process import serve, throttled
@@ -26,13 +26,20 @@ from preflight.built.ranks_to_make import (
     plan_of,
     world_of,
 )
-from preflight.built.rounds import OfOneProcess, Rounds
+from preflight.built.rounds import OfOneProcess, Rounds, passed_over
 from preflight.built.told_by_sources import by_sources
 from preflight.kinds.asked import Asked
 from preflight.objects.facts import Definition
 from preflight.ranks.hash_seeds import HASH_SEED
 from preflight.ranks.made.by_bytes import by_bytes
-from preflight.ranks.made.facts import NO_TIME, OtherItems, RankBatches, RankLost, RankOrder
+from preflight.ranks.made.facts import (
+    NO_TIME,
+    OtherItems,
+    RankBatches,
+    RankLost,
+    RankOrder,
+    RanksPassed,
+)
 from preflight.ranks.made.rank_differences import (
     Told,
     batches_of,
@@ -52,9 +59,9 @@ from preflight.values.wire import from_wire, to_wire
 WANTED = ("RankBatches", "RankOrder")
 """The facts for whose sake loaders are made by ranks."""
 
-_KINDS: Mapping[str, Any] = {
-    one.__name__: one for one in (RankBatches, RankLost, RankOrder, Unbuilt)
-}
+Facts: TypeAlias = RankBatches | RankLost | RankOrder | RanksPassed | Unbuilt
+
+_KINDS: Mapping[str, Any] = {one.__name__: one for one in get_args(Facts)}
 
 CAN_COPY = sys.platform == "linux"
 """Whether processes are copies of one that has imported torch; else each is a fresh one."""
@@ -100,9 +107,7 @@ class ByRank:
         else:
             self._process = anew.fresh(conduct, told, folder=self._folder)
 
-    def facts(
-        self, names: Sequence[str], *, have_ends: bool
-    ) -> Iterator[RankBatches | RankLost | RankOrder | Unbuilt]:
+    def facts(self, names: Sequence[str], *, have_ends: bool) -> Iterator[Facts]:
         """Have these loaders made, and give what came of it.
 
         Where none of them has an end, nobody knows all items of a rank, and they are made again
@@ -177,10 +182,11 @@ def conduct(told: Mapping[str, Any], ask: Ask, tell: Tell) -> None:
                 started[one] = start(one)
                 stack.enter_context(started[one].ending(alive))
             whole = Rounds(its, parted, started, alive, order["likely"]).run(others)
-    facts: list[RankBatches | RankLost | RankOrder | Unbuilt] = []
+    facts: list[Facts] = []
     facts += _batches(its, order["names"], found) if batches else ()
     facts += _orders(its, order["names"], found, whole) if in_order else ()
     facts = _with_lost(facts, found, order["names"])
+    facts += passed_over(plan, found, order["names"])
     facts += raised_by([_counted(found, name) for name in _looped_over(found, order["names"])])
     tell(facts=[{"kind": type(one).__name__, "facts": to_wire(one)} for one in facts])
     ask()
@@ -195,10 +201,10 @@ def _started(told: Mapping[str, Any], making: Making) -> anew.Anew:
 
 
 def _with_lost(
-    facts: list[RankBatches | RankLost | RankOrder | Unbuilt],
+    facts: list[Facts],
     found: Sequence[OfOneProcess],
     names: Sequence[str],
-) -> list[RankBatches | RankLost | RankOrder | Unbuilt]:
+) -> list[Facts]:
     """Say of ranks that gave no answer that nobody knows, in place of facts that nobody has.
 
     Where ranks ask each other for something, it is no wonder that one alone does not go on.

@@ -19,7 +19,7 @@ from preflight.loaders.facts import Loaded, Sent
 from preflight.models.facts import Copied
 from preflight.models.read import copied_by
 from preflight.objects.facts import ModelCopy
-from preflight.ranks.made.facts import NO_TIME, RankBatches, RankLost, RankOrder
+from preflight.ranks.made.facts import NO_TIME, RankBatches, RankLost, RankOrder, RanksPassed
 from preflight.sources.facts import SourceFacts
 from preflight.sources.work.evened import scripts_of
 from preflight.targets.targets import Built, Source
@@ -86,8 +86,8 @@ class BuiltTargets(Gather):
             if isinstance(one, RankLost):
                 yield self._lost(question, one)
                 continue
-            if isinstance(one, (RankBatches, RankOrder)) and one.reason == NO_TIME:
-                yield Left(reason=one.reason, kinds=(type(one),), noun="rank-by-rank look")
+            if (left := _left(one)) is not None:
+                yield left
                 continue
             if isinstance(one, (Drawn, Further)):  # judged when it is known what else tells of it
                 self.run.tell(question.target, one)
@@ -116,3 +116,13 @@ class BuiltTargets(Gather):
             kinds=tuple(kind for kind, is_lost in kinds if is_lost),
             fix=f"Have each rank make it by itself; what one rank has of it is judged by:  {alone}",
         )
+
+
+def _left(facts: object) -> Left | None:
+    """Say what nobody had the time to make by ranks."""
+    if isinstance(facts, RanksPassed):
+        kinds, count = (RankBatches, RankOrder), len(facts.ranks)
+        return Left(reason=facts.reason, kinds=kinds, count=count, noun="rank")
+    if isinstance(facts, (RankBatches, RankOrder)) and facts.reason == NO_TIME:
+        return Left(reason=facts.reason, kinds=(type(facts),), noun="rank-by-rank look")
+    return None

@@ -19,7 +19,7 @@ from preflight.built.drawn import collect
 from preflight.built.making import generators, holders
 from preflight.built.making.blame import RaisedError, blaming, unbuilt
 from preflight.built.making.job_code import NamedObject, attribute, imported, made, named
-from preflight.built.ranks_to_make import MOST_RANKS, world_of
+from preflight.built.ranks_to_make import MOST_RANKS, WHOLE, world_of
 from preflight.kinds.asked import CannotLookError, MistypedError
 from preflight.objects import where
 from preflight.objects.random_state import seed
@@ -100,7 +100,13 @@ def _told_by_rank(
     for one in found:
         try:
             with blaming("epoch"):
-                own = told_of_epoch(one.loader, alive, draws=order["compared"], nameless=are_all)
+                own = told_of_epoch(
+                    one.loader,
+                    alive,
+                    draws=order["compared"],
+                    nameless=are_all,
+                    once_each=order["cause"] == WHOLE.cause,
+                )
             told[one.name] = {**own, "by_trainer": again}
         except RaisedError as error:
             reason = _unmade(order["rank"], error)

@@ -5,15 +5,17 @@ from __future__ import annotations
 import math
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from preflight.built.making.job_code import NamedObject
 from preflight.built.ranks_to_make import Making
 from preflight.objects.facts import Definition
+from preflight.ranks.made.facts import RanksPassed
 from preflight.ranks.made.rank_differences import Told
 from preflight.users_code.fresh import anew
 from preflight.values.exit_status import ending
+from preflight.values.names import counted
 from preflight.values.wire import from_wire
 
 # Seconds after which no further rank is tried than the first and the last.
@@ -133,6 +135,18 @@ class Rounds:
         if self._hangs:  # no GO any more; what hangs in one may do so in each
             return self._quick / 2
         return self._timeout if making.cause == "hash" else self._quick
+
+
+def passed_over(
+    plan: Sequence[Making], found: Sequence[OfOneProcess], names: Sequence[str]
+) -> Iterator[RanksPassed]:
+    """Say which ranks did not make loaders since others took long to; no others could be judged."""
+    made = {one.making for one in found}
+    passed = tuple(sorted(one.rank for one in plan if one not in made))
+    if passed and any("reason" not in one.of(name) for one in found for name in names):
+        others = counted(len({one.rank for one in made}), "other")
+        reason = f"making it on {others} took more than {_ENOUGH:g} s, after which no more begin"
+        yield RanksPassed(reason=reason, ranks=passed)
 
 
 def _found(making: Making, said: Mapping[str, Any]) -> OfOneProcess:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from preflight.kinds.kind import Kind
 from preflight.ranks.facts import WorldFacts
-from preflight.ranks.made.facts import RankBatches, RankLost, RankOrder
+from preflight.ranks.made.facts import RankBatches, RankLost, RankOrder, RanksPassed
 from preflight.targets.targets import Built, CacheFolder, Dataset, Loader, Remote
 
 
@@ -45,7 +45,7 @@ BY_RANK = Kind(
         RankBatches: "loader to make by several ranks",
         RankOrder: "loader to make in processes that differ",
     },
-    answers=(RankLost,),
+    answers=(RankLost, RanksPassed),
     made_of=(Loader, Built),
     sums_up={RankBatches: _counted},
 )

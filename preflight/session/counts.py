@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from preflight.findings.looks import Left
 from preflight.kinds.kind import Kind
 from preflight.kinds.rooms import kind_of_facts, kinds_of
 from preflight.kinds.target import Target
 from preflight.values.names import counted
+
+T = TypeVar("T", bound=Target)
 
 
 @dataclass(slots=True)
@@ -89,6 +91,10 @@ class Counts:
                     text = sum_up([one for one in found if type(one) is facts])
                     said.setdefault(facts, []).extend([] if text is None else [text])
         return [those[0] for those in said.values() if len(those) == 1]
+
+    def divided(self, datasets: Iterable[T]) -> list[T]:
+        """Give data sets of which a page says something, also where nobody read what is in them."""
+        return [one for one in datasets if self.remarks((one,))]
 
     def summed_up(self, targets: Iterable[Target], part: str) -> str:
         """Say of a part of the job what a page says of all targets together; empty: nothing."""

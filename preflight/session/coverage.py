@@ -35,6 +35,12 @@ def covered(found: Discovered, counts: Counts, folder: str) -> tuple[Covered, ..
         _covered(part, targets, _left_of(found, part, folder), counts, named)
         for part, targets in by_part.items()
     ]
+    if number := len(counts.divided(found.datasets)):
+        split = f"the split of {counted(number, 'data set')}"
+        every = [
+            replace(one, state=PART, seen=split) if one.part == "data" and not one.seen else one
+            for one in every
+        ]
     if found.is_part:
         every = [
             replace(one, state=PART) if (one.part, one.state) == ("data", WHOLE) else one

@@ -138,7 +138,7 @@ def run(
         select=select,
         complete=complete,
         coverage=coverage,
-        not_judged=summary.not_judged(found.pairs, looking),
+        not_judged=summary.not_judged(found, looking),
         started=started,
         seconds=round(time.perf_counter() - begun, 3),
         machine=None if machine is None else to_wire(machine),

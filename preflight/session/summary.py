@@ -60,10 +60,10 @@ def _is_of_code(check: Check) -> bool:
     return any(row is not None and row.runs_code for row in rows)
 
 
-def not_judged(pairs: Iterable[tuple[str, Target]], looks: Looks) -> tuple[str, ...]:
+def not_judged(found: Discovered, looks: Looks) -> tuple[str, ...]:
     """Name the parts of a job that nobody was asked to look at."""
-    known: set[str] = set()
-    for _, target in pairs:
+    known = {"data"} if looks.counts.divided(found.datasets) else set[str]()
+    for _, target in found.pairs:
         if target in looks.counts.asked:
             rows = _rows(target, looks)
             known |= {one.part for one in rows if one.target or looks.counts.beside[one.part]}
@@ -82,11 +82,13 @@ def named(found: Discovered, looks: Looks) -> tuple[Named, ...]:
     for word, target in found.pairs:
         groups.setdefault((word, word_of(target, looks)), []).append(target)
     counted_with: dict[Target, str] = {}
+    divided = looks.counts.divided(found.datasets)
     found_as = []
     for (word, kind), targets in groups.items():
         others = {counted_with.setdefault(one, word) for one in targets if _is_shared(one)} - {word}
         again = len(others) == 1 and all(map(_is_shared, targets))
-        text = f"counted with {others.pop()}" if again else _seen_of(targets, looks)
+        own = [one for one in divided if one.is_made_of(targets)]
+        text = f"counted with {others.pop()}" if again else _seen_of(targets, own, looks)
         found_as.append(Named(word=word, kind=kind, text=text))
     return tuple(found_as)
 
@@ -105,7 +107,8 @@ def word_of(target: Target, looks: Looks) -> str:
     return came.pop() if len(came) == 1 else rows[0].word
 
 
-def _seen_of(targets: list[Target], looks: Looks) -> str:
+def _seen_of(targets: list[Target], divided: Iterable[Target], looks: Looks) -> str:
+    """Say it of what a word names, and of data sets that it makes up."""
     if all(isinstance(target, Missing) for target in targets):
         gaps = sum(1 + one.more for one in targets if isinstance(one, Missing) and one.pattern)
         return f"{counted(gaps, 'shard')} not there" if gaps else "not there"
@@ -113,13 +116,15 @@ def _seen_of(targets: list[Target], looks: Looks) -> str:
     if not any(one in looks.counts.asked for one in targets) and not any(
         row.always for row in rows
     ):
-        return f"{NOT_LOOKED_AT}: no selected check is about it"
+        rest = "what is in it was not read" if divided else NOT_LOOKED_AT
+        said = looks.counts.remarks(divided)
+        return ", ".join([*said, f"{rest}: no selected check is about it"])
     counter = looks.counts.of(targets)
     seen = [one for row, those in by_row(targets) for one in looks.counts.shares(row, those)]
     if counter.total():
         depth = looks.job.look.depth
         seen += dict.fromkeys(row.depths[depth] for row in rows if depth in row.depths)
-    return ", ".join([*seen, *looks.counts.remarks(dict.fromkeys(targets))])
+    return ", ".join([*seen, *looks.counts.remarks(dict.fromkeys((*targets, *divided)))])
 
 
 def recalled(looks: Looks) -> tuple[Recalled, ...]:

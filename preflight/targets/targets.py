@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
@@ -89,6 +89,11 @@ class Dataset(Target):
     def name_in(self, _root: str) -> str:
         """Name it as the user did."""
         return self.name
+
+    def is_made_of(self, targets: Iterable[Target]) -> bool:
+        """Whether these are all that belongs to it."""
+        paths = {getattr(one, "path", None) for one in targets}
+        return paths.issuperset(self.shards if self.folder is None else (self.folder,))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

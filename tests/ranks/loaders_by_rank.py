@@ -330,6 +330,12 @@ def sleeps():
     return alone(lambda: time.sleep(3_600))
 
 
+def slow():
+    """Take longer on other ranks than is waited for all of them."""
+    time.sleep(10.5 if RANK else 0)
+    return DataLoader(Named(NAMES), batch_size=4)
+
+
 def too_large():
     return alone(lambda: bytearray(1 << 60))
 
@@ -421,6 +427,34 @@ def written_down():
         "filled up, once": of((NAMES + NAMES[:3])[RANK::WORLD] if WORLD > 1 else NAMES),
         "some on all ranks, once": of(NAMES[:5] + NAMES[5:][RANK::WORLD]),
         "a batch of each, once": of(NAMES[: 44 // WORLD * WORLD][RANK::WORLD]),
+    }
+
+
+class Stepped(IterableDataset):
+    """Each worker of each rank begins at another sample, and goes on by so many."""
+
+    def __init__(self, names, by):
+        self.names = names
+        self.by = by
+
+    def __iter__(self):
+        worker = get_worker_info()
+        number, workers = (0, 1) if worker is None else (worker.id, worker.num_workers)
+        step = {"workers": workers, "ranks": WORLD, "all": workers * WORLD}[self.by]
+        for name in itertools.islice(self.names, RANK * workers + number, None, step):
+            yield {"path": name}
+
+
+def stepped():
+    """Streams of which workers go on by too few samples, so that ranks have the same ones."""
+
+    def of(names, by, **more):
+        return DataLoader(Stepped(names, by), batch_size=4, num_workers=2, **more)
+
+    return {
+        "by workers": of(NAMES, "workers", drop_last=True),
+        "by ranks": of(NAMES, "ranks"),
+        "by all, once": of(NAMES, "all"),
     }
 
 
@@ -631,8 +665,12 @@ def run(rank, world, port, folder):
         names = {name: names_of(one) for name, one in written_down().items()}
         counted = {name: names_of(one) for name, one in counted_from().items()}
         keys |= {name: [*map(str, of_all(one))] for name, one in nameless().items()}
+        paths = {
+            name: [path for batch in one for path in batch["path"]]
+            for name, one in stepped().items()
+        }
         told = {"steps": found, "samples": samples, "keys": keys, "names": names}
-        json.dump({**told, "counted": counted}, file)
+        json.dump({**told, "counted": counted, "paths": paths}, file)
     dist.barrier()
     dist.destroy_process_group()
 

@@ -27,6 +27,7 @@ from preflight.findings import registry
 from preflight.findings.report import Report
 from preflight.job import Job, Launch
 from preflight.kinds.asked import Asked
+from preflight.render import terminal
 from preflight.settings.to_child import told_of
 from preflight.targets.targets import Loader
 from preflight.values.wire import to_exact, to_wire
@@ -329,6 +330,25 @@ def test_ranks_that_are_counted_from_1_are_told_also_of_one_sample(
         assert name == "one, by places" or lost.pop() in one.message
 
 
+@pytest.mark.parametrize("ranks", [2, 4])
+def test_steps_too_small_for_so_many_ranks_and_workers_are_told(
+    look: Callable[..., Seen], real: dict[int, list[dict[str, Any]]], ranks: int
+) -> None:
+    """As many samples are of several ranks as several real ones have; of the rest nothing is said.
+
+    Also where one rank alone would have each sample of each of its workers.
+    """
+    found = look("stepped", ranks, seeded=True).found("world-order")
+    parts = {name: [one["paths"][name] for one in real[ranks]] for name in real[ranks][0]["paths"]}
+
+    assert found.keys() == {name for name in parts if not name.endswith("once")}
+    for name, one in found.items():
+        ranks_of = Counter(path for part in parts[name] for path in {*part})
+        several = sum(number > 1 for number in ranks_of.values())
+        assert (one.severity.word, one.evidence["others"]) == ("warning", several), name
+        assert several > 30, name
+
+
 def test_samples_without_names_that_are_of_no_rank_are_counted_by_their_bytes(
     look: Callable[..., Seen], real: dict[int, list[dict[str, Any]]]
 ) -> None:
@@ -625,6 +645,21 @@ def test_the_factory_is_called_only_as_often_as_is_needed(
     made = file.read_text(encoding="utf-8").split("\n")[:-1] if file.exists() else []
 
     assert least <= len(made) <= most  # on a slow machine, fewer ranks are tried
+
+
+def test_ranks_that_slow_ones_leave_no_time_for_are_no_part_of_a_go(
+    look: Callable[..., Seen],
+) -> None:
+    seen = look("slow", 8, ("world-steps",))
+    report = seen.report
+    made = len(seen.steps["train.py:slow"].counts)
+    (outcome,) = (one for one in report.checks if one.id == "world-steps")
+
+    assert (report.verdict, outcome.outcome) == ("go", "passed")
+    assert 2 <= made < 8
+    assert [one.count for one in outcome.skipped] == [8 - made]
+    assert f"{8 - made} ranks" in terminal.render(report)
+    assert any(f"making it on {made} others took more than 10 s" in one for one in report.reasons)
 
 
 def test_of_many_ranks_those_are_made_that_lie_far_apart() -> None:

@@ -16,12 +16,18 @@ JOINS = [
     "\n\nwith self.model.join():\n    pass\n",
     "\n\nwith model.join(divide_by_initial_world_size=False), autocast():\n    pass\n",
     "import join\n\nwith join.Join(joinables):\n    pass\n",
+    "from torch.distributed.algorithms import Joinable, Join as J\n\nwith J([model]):\n    pass\n",
+    "from torch.distributed.algorithms.join import Join as Even\n\nwith Even(models):\n    pass\n",
+    "\n\nwith autocast(), model.join():\n    pass\n",
+    "\n\nstack.enter_context(model.join(throw_on_early_termination=True))\n",
 ]
 
 OTHERS = [
     "from torch.distributed.algorithms.join import Join\n\n# with Join([model]):\n",
     "text = ', '.join([one])\npath = os.path.join([one])\nthread.join()\nwith a(b.join()):\n",
     "\n\nwith Join([model], enable=False):\n    pass\n",
+    "from mine import Join as J\n\nwith J([model]):\n    pass\n",
+    "from torch.distributed.algorithms import Join as J\n\nwith J([model], enable=False):\n",
     "class Joiner:\n    def Join(self):\n        return self.rows.join()\n",
 ]
 

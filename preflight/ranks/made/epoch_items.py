@@ -6,8 +6,6 @@ with its workers, as far as it is bounded.
 
 from __future__ import annotations
 
-import copy
-import hashlib
 import operator
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -17,28 +15,27 @@ from preflight.epochs.sample_numbers import digest
 from preflight.epochs.taken_batches import skipped_by
 from preflight.loaders.drawn_shards import drawn_shards
 from preflight.loaders.epoch import batch_size_of, divided_by, length_of
-from preflight.loaders.sent import never_ends, resamples
+from preflight.loaders.sent import resamples
 from preflight.loaders.workers.starting import is_data_loader, parts_of
 from preflight.loaders.wrappers import as_it_comes, real_loader, without_own
 from preflight.objects.attributes import classes, own_attributes
 from preflight.objects.paths import type_name
 from preflight.objects.random_state import kept_random_state, seed
 from preflight.ranks.made.behind_the_end import ask_behind_the_end
-from preflight.ranks.made.item_names import Names, keys_in, names_of, rows_of, texts_in
+from preflight.ranks.made.item_names import Names, names_of
+from preflight.ranks.made.stream_items import (
+    MOST_BATCHES,
+    MOST_ITEMS,
+    SHOWN,
+    by_running,
+    number_of,
+)
 from preflight.values.own_files import passes_on
 
-SAMPLER_SECONDS, STREAM_SECONDS = 5.0, 3.0
-"""How long an epoch may be counted."""
+SAMPLER_SECONDS = 5.0
+"""How long a sampler may be asked."""
 
 _DRAWING = 1.5
-
-MOST_ITEMS = 100_000
-"""Items that are told of a rank."""
-
-_MOST_BATCHES = 1_000_000
-
-# Items whose names are told.
-_SHOWN = 64
 
 # Samples that are drawn of a large data set with names; of one no larger than the second, all.
 # Without names, more are drawn for so many seconds: nothing else tells samples apart.
@@ -49,7 +46,12 @@ _Wanted: TypeAlias = Callable[["Names | None"], bool]
 
 
 def told_of_epoch(
-    loader: Any, alive: Callable[[], None], *, draws: bool, nameless: bool = False
+    loader: Any,
+    alive: Callable[[], None],
+    *,
+    draws: bool,
+    nameless: bool = False,
+    once_each: bool = False,
 ) -> dict[str, Any]:
     """Count an epoch of one rank, and tell what is in it; where it is to, draw samples as well.
 
@@ -58,6 +60,7 @@ def told_of_epoch(
         alive: says that it goes on.
         draws: whether samples are drawn.
         nameless: whether those are that have no names.
+        once_each: whether a stream is run without workers, too, where these give items twice.
 
     Raises:
         Exception: what the user's code raises.
@@ -70,7 +73,7 @@ def told_of_epoch(
     told["skips"] = own_attributes(parts.get("batch_sampler")).get("skip_batches") or 0
     if draws:
         drawn = drawn_shards(loader, told["workers"])
-        told["shards"] = [] if drawn is None else [*map(_number_of, drawn.addresses[0])]
+        told["shards"] = [] if drawn is None else [*map(number_of, drawn.addresses[0])]
 
     def wanted(names: Names | None) -> bool:
         return draws or (nameless and names is None)
@@ -81,21 +84,26 @@ def told_of_epoch(
         return {**told, **read, "handed_out": True}
     pipes = classes("torch.utils.data", "IterDataPipe")
     if not (own_attributes(loader).get("rng_types") or isinstance(parts.get("dataset"), pipes)):
-        return {**told, **_counted(loader, parts, alive, wanted)}
+        return {**told, **_counted(loader, parts, alive, wanted, once_each=once_each)}
     with kept_random_state():
         _agree(loader)
-        return {**told, **_counted(loader, parts, alive, wanted)}
+        return {**told, **_counted(loader, parts, alive, wanted, once_each=once_each)}
 
 
 def _counted(
-    loader: Any, parts: Mapping[str, Any], alive: Callable[[], None], draws: _Wanted
+    loader: Any,
+    parts: Mapping[str, Any],
+    alive: Callable[[], None],
+    draws: _Wanted,
+    *,
+    once_each: bool = False,
 ) -> dict[str, Any]:
     real = real_loader(loader)
     stream = classes("torch.utils.data", "IterableDataset")
     is_plain = as_it_comes(loader) is not None and is_data_loader(real)
     if is_plain and not issubclass(type(parts["dataset"]), stream):
         return _by_sampler(parts, alive, draws)
-    return _by_running(loader, real if is_plain else None, alive)
+    return by_running(loader, real if is_plain else None, alive, once_each=once_each)
 
 
 @passes_on
@@ -144,7 +152,7 @@ def _by_sampler(
         number, samples = number + 1, samples + len(these)
         if len(indices) < MOST_ITEMS:
             indices += these
-        if number >= _MOST_BATCHES or (not number % 256 and time.monotonic() > until):
+        if number >= MOST_BATCHES or (not number % 256 and time.monotonic() > until):
             ended = False
             break
         if not number % 4_096:
@@ -173,15 +181,10 @@ def _items(indices: Sequence[Any], names: Names | None) -> dict[str, Any]:
     except Exception:  # noqa: BLE001  what the list holds is the user's own
         found = None
     if found is None or None in found:
-        return {"keys": [_number_of(repr(one)) for one in indices], "by": "place", "names": []}
-    keys = [*map(_number_of, found)]
+        return {"keys": [number_of(repr(one)) for one in indices], "by": "place", "names": []}
+    keys = [*map(number_of, found)]
     in_order = {"listed": [key for _, key in sorted(zip(indices, keys, strict=True))]}
-    return {"keys": keys, **in_order, "by": "name", "names": found[:_SHOWN]}
-
-
-def _number_of(text: str) -> int:
-    data = text.encode("utf-8", "surrogatepass")
-    return int.from_bytes(hashlib.blake2b(data, digest_size=6).digest(), "big")
+    return {"keys": keys, **in_order, "by": "name", "names": found[:SHOWN]}
 
 
 def _draws(dataset: Any, names: Names | None, alive: Callable[[], None]) -> dict[str, Any]:
@@ -204,7 +207,7 @@ def _draws(dataset: Any, names: Names | None, alive: Callable[[], None]) -> dict
                 break
         if found and _drawn(dataset, places[0]) != found[0]:
             return told
-        there = [_number_of(names(one) or "") for one in places[: len(found)]] if names else []
+        there = [number_of(names(one) or "") for one in places[: len(found)]] if names else []
     except Exception:  # noqa: BLE001  the user's code; a sampler may give it something else
         return told
     drawn = {"draws": found, "places": places[: len(found)], "there": there}
@@ -214,87 +217,3 @@ def _draws(dataset: Any, names: Names | None, alive: Callable[[], None]) -> dict
 def _drawn(dataset: Any, place: int) -> int:
     seed(0)
     return digest(dataset[place])
-
-
-# --- a stream -------------------------------------------------------------------------------------
-
-
-class _Told(dict[str, Any]):
-    """What a batch tells of its samples, in place of it."""
-
-
-class _Keys:
-    """Stands in for the collate function, so that workers send back what tells samples apart."""
-
-    def __init__(self, *, each: bool) -> None:
-        self._each = each
-        """Whether it is given a list of samples, and not what the data set gives."""
-
-    @passes_on
-    def __call__(self, given: Any) -> _Told:
-        sure = [key for one in (given if self._each else [given]) for key in keys_in(one)]
-        number = len(given) if self._each else len(sure) or 1
-        if sure:
-            return _told("key", sure, number)
-        texts = texts_in(given)
-        if texts:
-            return _told("text", texts, number)
-        try:
-            keys = [digest(one) for one in given] if self._each else []
-        except Exception:  # noqa: BLE001  a class of the user's of which nobody can make bytes
-            keys = []
-        return _Told(by="whole", keys=keys, names=[], samples=number)
-
-
-def _told(by: str, names: list[str], samples: int) -> _Told:
-    return _Told(by=by, keys=[*map(_number_of, names)], names=names, samples=samples)
-
-
-def _by_running(loader: Any, real: Any, alive: Callable[[], None]) -> dict[str, Any]:
-    """Run a stream; of one with stages behind its DataLoader, run that once more for its items."""
-    counted, found = _run(loader if real is None else _of_keys(real), alive)
-    told = {**counted, "endless": never_ends(loader), "is_stream": True}
-    if real is not None:
-        return {**told, **found}
-    inner = real_loader(loader)
-    told |= {**found, "samples": None}
-    if inner is loader or not is_data_loader(inner) or not told["ended"]:
-        return told
-    counted, found = _run(_of_keys(inner), alive)
-    more = {**found, "samples": None, "read": found["samples"]}
-    return {**told, **more} if counted["ended"] else told
-
-
-@passes_on
-def _of_keys(real: Any) -> Any:
-    """Give a copy of a DataLoader that gives what tells its samples apart."""
-    own = copy.copy(real)
-    own.collate_fn = _Keys(each=own.batch_size is not None or own.batch_sampler is not None)
-    return own
-
-
-@passes_on
-def _run(loader: Any, alive: Callable[[], None]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Count the batches of a stream, and keep what they tell of its samples."""
-    endless = never_ends(loader)
-    until = time.monotonic() + STREAM_SECONDS
-    found: dict[str, Any] = {"by": "", "keys": [], "names": [], "samples": 0}
-    number, ended = 0, True
-    for batch in loader:
-        number += 1
-        _keep(found, batch if isinstance(batch, _Told) else _Keys(each=True)(rows_of(batch)))
-        alive()
-        if endless or time.monotonic() > until or number >= _MOST_BATCHES:
-            ended = False
-            break
-    return {"batches": number, "ended": ended}, found
-
-
-@passes_on
-def _keep(found: dict[str, Any], batch: Mapping[str, Any]) -> None:
-    found["by"] = batch["by"] if found["by"] in ("", batch["by"]) else "mixed"
-    found["samples"] += batch["samples"]
-    if len(found["keys"]) < MOST_ITEMS:
-        found["keys"] += batch["keys"]
-    if len(found["names"]) < _SHOWN:
-        found["names"] += batch["names"]

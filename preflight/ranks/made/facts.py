@@ -81,6 +81,13 @@ class RankLost(NamedTuple):
     """Whether nobody knows for it whether each process has the same list."""
 
 
+class RanksPassed(NamedTuple):
+    """Ranks that were to make it, and did not come to it."""
+
+    reason: str
+    ranks: tuple[int, ...]
+
+
 class OtherItems(NamedTuple):
     """What a rank has where the loader was made once more, and one thing was otherwise."""
 

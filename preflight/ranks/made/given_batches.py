@@ -18,7 +18,7 @@ from preflight.loaders.workers.starting import is_data_loader
 from preflight.loaders.wrappers import without_own
 from preflight.objects.attributes import own_attributes
 from preflight.objects.random_state import kept_random_state
-from preflight.ranks.made.epoch_items import STREAM_SECONDS
+from preflight.ranks.made.stream_items import STREAM_SECONDS
 from preflight.values.own_files import passes_on
 
 _DECODING = 1.0

@@ -6,20 +6,13 @@ That holds whatever divides, and for samples without names, too: of these, numbe
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 
 from preflight.ranks.made.borders import borders_of
-from preflight.ranks.made.epoch_items import MOST_ITEMS
-from preflight.ranks.made.facts import NEARLY_ALL, OtherItems
-from preflight.ranks.made.rank_differences import (
-    SURE,
-    Told,
-    are_split,
-    is_other,
-    is_resampled,
-    one_of,
-)
+from preflight.ranks.made.facts import OtherItems
+from preflight.ranks.made.rank_differences import Told, are_split, is_other, one_of
+from preflight.ranks.made.rank_parts import are_parts, count, is_known, streams, union
+from preflight.ranks.made.several import several_of
 
 _LEAST = 0.1
 """Part of the items that is missing at least; less may be left out to have even batches, and is a
@@ -68,9 +61,9 @@ def may_leave(tellings: Mapping[int, Told], ranks: int) -> bool:
     if len(told) < ranks or told[0].get("handed_out"):
         return False
     is_by_bytes = {one["by"] for one in told} == {"whole"}
-    if not (_is_known(told) or is_by_bytes) or not are_split_among(told):
+    if not (is_known(told) or is_by_bytes) or not are_split_among(told):
         return False
-    return {one.get("length") for one in told} != {len(_union(told))}
+    return {one.get("length") for one in told} != {len(union(told))}
 
 
 def nobodys(
@@ -103,7 +96,7 @@ def nobodys(
     there = _number(told, ranks)
     if there is None:
         return ""
-    wanted = fewer * _count(whole)
+    wanted = fewer * count(whole)
     even = _uneven(whole, ranks) + (fewer if fewer > 1 else 0)
     spare = max(even, int(_LEAST * wanted))
     if is_one:
@@ -121,19 +114,13 @@ def nobodys(
         _alike("alike", told, whole, spare)
         or _beyond(told, (others or {}).get("beyond"), spare)
         or _before(told, (others or {}).get("before"), whole)
-        or _several(told, whole, ranks)
+        or several_of(told, whole, ranks)
     )
-
-
-def _count(told: Told) -> int:
-    """Count samples that are read; where nobody knows them, batches."""
-    number = told.get("read", told["samples"])
-    return int(told["batches"] if number is None else number)
 
 
 def _number(told: Sequence[Told], ranks: int) -> int | None:
     """Say how many items all ranks have at most, if not all were made; None: nobody knows."""
-    counts = [_count(one) for one in told if one["ended"]]
+    counts = [count(one) for one in told if one["ended"]]
     if len(counts) == ranks:
         return sum(counts)
     if len(counts) < 2 or len(counts) < len(told) or max(counts) > _EVEN * min(counts) + 1:
@@ -151,21 +138,17 @@ def _uneven(whole: Told, ranks: int) -> int:
 
 def _of_batches(whole: Told, ranks: int) -> int:
     """Count the items in a batch of each rank, or of each worker of a stream."""
-    size = math.ceil(_count(whole) / max(int(whole["batches"]), 1))
-    return ranks * size * _streams(whole)
-
-
-def _streams(told: Told) -> int:
-    return max(int(told["workers"]), 1) if told["is_stream"] else 1
+    size = math.ceil(count(whole) / max(int(whole["batches"]), 1))
+    return ranks * size * streams(whole)
 
 
 def _alike(cause: str, told: Sequence[Told], whole: Told, spare: int) -> OtherItems | None:
     """Say what is of no rank where ranks have one part or another, and some or all the same."""
-    if not _is_known((*told, whole), cause):
+    if not is_known((*told, whole), cause):
         return None
-    if not (_are_parts(told) or cause == "same") and _have_some_in_common(told, spare):
+    if not (are_parts(told) or cause == "same") and _have_some_in_common(told, spare):
         return None
-    left = {*whole["keys"]} - _union(told)
+    left = {*whole["keys"]} - union(told)
     if len(left) <= spare:
         return None
     if cause == "alike" and len({frozenset(one["keys"]) for one in told}) == len(told):
@@ -177,9 +160,9 @@ def _beyond(told: Sequence[Told], more: Told | None, spare: int) -> OtherItems |
     """Say what a rank more than there are in the job would have, and none of these has."""
     if more is None or more.get("reason") or not more.get("ended"):
         return None
-    if not _is_known((*told, more)) or _have_some_in_common((*told, more), spare):
+    if not is_known((*told, more)) or _have_some_in_common((*told, more), spare):
         return None
-    here = _union(told)
+    here = union(told)
     left = {*more["keys"]} - here
     if len(left) <= spare:
         return None
@@ -193,54 +176,14 @@ def _before(told: Sequence[Told], one: Told | None, whole: Told) -> OtherItems |
     """
     if one is None or one.get("reason") or not one.get("ended"):
         return None
-    if not _is_known((*told, one, whole)) or _have_some_in_common(told, 0):
+    if not is_known((*told, one, whole)) or _have_some_in_common(told, 0):
         return None
-    here, its = _union(told), {*one["keys"]}
+    here, its = union(told), {*one["keys"]}
     left, rest = its - here, its & here
     is_next = any(rest <= {*each["keys"]} for each in told)
     if not left or not is_next or not here <= {*whole["keys"]}:
         return None
     return OtherItems("before", len(left), len(here) + len(left), before=one_of(one, left))
-
-
-def _several(told: Sequence[Told], whole: Told, ranks: int) -> OtherItems | None:
-    """Say what several ranks have of a whole of which each takes a part.
-
-    It may be there on purpose to fill up their batches; and groups of ranks may have one part. Of
-    samples without names there are only numbers.
-    """
-    if not _are_parts(told) or max(map(_count, told)) >= _count(whole):
-        return None
-    parts = {frozenset(one["keys"]) for one in told}
-    owners = Counter(key for part in parts for key in part)
-    here, there = owners.total(), len(owners)
-    if told[0]["by"] == "place" and not told[0]["is_stream"]:
-        owners, here, there = Counter(), sum(map(_count, told)), _count(whole)
-        if here > 1.5 * there:
-            return None
-    elif not owners.keys() - {*whole["keys"]} and len({*whole["keys"]}) < len(whole["keys"]):
-        return None  # some have one name
-    elif not _is_known(told):
-        return None
-    size = whole["about"]["batch_size"] or 1
-    fills = all(_count(one) % size == 0 for one in told)
-    spare = ranks * _streams(whole) * (size if fills else 1)
-    if here - there < max(spare, (1 - NEARLY_ALL) * there):
-        return None
-    twice = {key for key, number in owners.items() if 1 < number < max(len(parts), 3)}
-    if owners and not twice:
-        return None  # what all have, they have on purpose
-    return OtherItems("several", len(twice) or here - there, there, before=one_of(whole, twice))
-
-
-def _are_parts(told: Sequence[Told]) -> bool:
-    """Whether each rank takes a part as a whole, and does not draw from all there is."""
-    return all(
-        one["is_stream"]
-        or one.get("replicas") == len(told)
-        or len({*one["keys"]}) == one.get("length")
-        for one in told
-    )
 
 
 def _of_trainer(tellings: Mapping[int, Told], ranks: int) -> OtherItems | None:
@@ -252,7 +195,7 @@ def _of_trainer(tellings: Mapping[int, Told], ranks: int) -> OtherItems | None:
     here = _number(told, ranks)
     if here is None or any(one["is_stream"] for one in told) or not are_split_among(told):
         return None
-    kept = [math.ceil(_count(one) / ranks) for one in told]
+    kept = [math.ceil(count(one) / ranks) for one in told]
     left = here - sum(kept) - max(kept) * (ranks - len(kept))
     return OtherItems("trainer", left, here, before=source, ranks=ranks)
 
@@ -272,27 +215,7 @@ def _of_sampler(tellings: Mapping[int, Told], ranks: int) -> OtherItems | None:
     return OtherItems("replicas", number - there, number, ranks=replicas)
 
 
-def _is_known(told: Sequence[Told], cause: str = "") -> bool:
-    """Whether each has told all its items, so that they can be held against those of others.
-
-    By whatever else tells them apart only where ranks are the same, and random numbers no matter.
-    """
-    by, lengths = {one["by"] for one in told}, {one.get("length") for one in told}
-    is_sure = by <= {*SURE} or (cause == "same" and len(by) == 1 and by != {"place"})
-    is_known = is_sure or (by == {"place"} and len(lengths) == 1)
-    return is_known and not any(_is_not_told(one) for one in told)
-
-
-def _union(told: Sequence[Told]) -> frozenset[int]:
-    return frozenset[int]().union(*(one["keys"] for one in told))
-
-
 def _have_some_in_common(told: Sequence[Told], spare: int) -> bool:
     """Whether parts have a few items in common: those were drawn, and are no parts of a whole."""
     parts: Collection[frozenset[int]] = {frozenset(one["keys"]) for one in told}
-    return sum(map(len, parts)) - len(_union(told)) > spare
-
-
-def _is_not_told(told: Told) -> bool:
-    """Whether a rank has drawn some items several times, or has more than are told."""
-    return is_resampled(told) or len(told["keys"]) >= MOST_ITEMS
+    return sum(map(len, parts)) - len(union(told)) > spare

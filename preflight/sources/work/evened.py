@@ -19,8 +19,13 @@ from preflight.values.names import name_of
 
 _JOINS = re.compile(
     r"^(?![^\n]*\benable\s*=\s*False)[^#\n]*(\bJoin\(\s*\[|\bjoin_uneven_inputs\("
-    r"|\bwith\s+(?:[\w.]+\.)?Join\(|\bwith\s+[\w.]+\.join\((?:\)|divide_by|enable|throw_on))",
+    r"|\bwith\s+(?:[\w.]+\.)?Join\("
+    r"|(?:\bwith\s+(?:[^#\n]*\),\s*)?|\benter_context\()[\w.]+\.join\((?:\)|divide_by|enable|throw_on))",
     re.MULTILINE,
+)
+
+_OTHER_NAME = re.compile(
+    r"\bdistributed\.algorithms(?:\.join)?\s+import\s[^#\n]*\bJoin\s+as\s+(\w+)"
 )
 
 _TRAINS = re.compile(r"\.(backward|fit)\(|\bTrainer\(")
@@ -51,12 +56,18 @@ def joined(files: Iterable[str], root: str, scripts: Sequence[str] = ()) -> str:
     files = [*map(os.path.abspath, files)]
     found = dict[str, str]()
     for path, text in texts((*files, *scripts), root):
-        match = _JOINS.search(text) if path.endswith(".py") else None
+        match = _JOINS.search(_by_its_name(text)) if path.endswith(".py") else None
         if match is not None:
             line = text.count("\n", 0, match.start(1)) + 1
             found.setdefault(os.path.abspath(path), f"{name_of(path, root)}:{line}")
     leading = found and _leading(files, root, scripts)
     return next((at for path, at in found.items() if not leading or path in leading), "")
+
+
+def _by_its_name(text: str) -> str:
+    """Call torch's `Join` so, where a text imports it under another name; lines stay."""
+    other = _OTHER_NAME.search(text)
+    return text if other is None else re.sub(rf"\b{other[1]}\(", "Join(", text)
 
 
 def _leading(files: Sequence[str], root: str, scripts: Sequence[str]) -> set[str]:
