@@ -286,6 +286,18 @@ def test_a_batch_of_nothing_is_found() -> None:
     assert "gives a bool as batch 1" in one.message
 
 
+@pytest.mark.parametrize("nothing", [1, 2])
+def test_lightning_goes_on_behind_a_batch_of_nothing(nothing: int) -> None:
+    """Its loop over training batches does; that over those of a validation does not."""
+    batches = [keyed(x=tensor(4)), keyed(x=tensor(4))]
+    batches.insert(nothing - 1, Structure(kind="none"))
+    facts = FirstBatches(name="train:Data.train_dataloader", ended="enough", batches=(*batches,))
+
+    assert ask("loader-contract", facts) == []
+    (one,) = ask("loader-contract", dataclasses.replace(facts, name="train:Data.val_dataloader"))
+    assert f"gives None as batch {nothing}" in one.message
+
+
 def test_a_loop_that_asks_for_nothing_is_left_alone() -> None:
     said = found(row(PICTURES, LABELS), Structure(kind="none"), takes="batch", asks=True)
 
