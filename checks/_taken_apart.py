@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import NamedTuple
 
 from preflight.facts import Structure
-from preflight.settings.taking import Taking
+from preflight.settings.taking import OwnName, Taking, Way
 from preflight.values.names import first_of, shown
 
 _NAMES = {"none": "NoneType", "number": "float"}
@@ -31,8 +30,8 @@ class Misfit(NamedTuple):
 
 def misfit(taking: Taking, what: Structure) -> Misfit | None:
     """Say what is wrong; None: it fits, or nobody knows."""
-    if taking.keys:
-        return _without(taking.keys, what)
+    if taking.ways:
+        return next(filter(None, (_on_the_way(one, what) for one in taking.ways)), None)
     if taking.parts is None:
         return None
     if name := _without_parts(what):
@@ -90,21 +89,47 @@ def _of_dict(taking: Taking, what: Structure) -> Misfit | None:
     return Misfit("", given if taking.starred is None else "they are its keys")
 
 
-def _without(keys: Iterable[str | int], what: Structure) -> Misfit | None:
+def _on_the_way(way: Way, what: Structure) -> Misfit | None:
+    """Say at which step of a way there is nothing to go on with."""
+    for step in way:
+        if isinstance(step, OwnName):
+            error = without_attribute(step.name, what)
+            found = Misfit(error, described(what)) if error else None
+        else:
+            found = _without(step, what)
+        if found is not None:
+            return found
+        inner = _part(step, what)
+        if inner is None:
+            return None
+        what = inner
+    return None
+
+
+def _part(step: str | int | OwnName, what: Structure) -> Structure | None:
+    """Give the part to which a step leads; None: nobody knows it."""
+    name = step.name if isinstance(step, OwnName) else step
+    if isinstance(step, int) and what.kind in {"tuple", "list"}:
+        return what.parts[step] if len(what.parts) == what.length else None
+    if (what.kind == "dict") == isinstance(step, OwnName) or str(name) not in what.keys:
+        return None
+    return what.parts[what.keys.index(str(name))]
+
+
+def _without(key: str | int, what: Structure) -> Misfit | None:
     if name := _without_parts(what):
         return Misfit(f"TypeError: '{name}' object is not subscriptable", described(what))
-    for key in keys:
-        if is_plain_dict(what):
-            if str(key) not in what.keys:
-                return Misfit(f"KeyError: {key!r}", described(what))
-        elif what.kind in {"tuple", "list"} and isinstance(key, str):
-            if not what.type:
-                text = f"{what.kind} indices must be integers or slices, not str"
-                return Misfit(f"TypeError: {text}", described(what))
-        elif what.kind in {"tuple", "list"} and isinstance(key, int):
-            length = what.length or 0
-            if not -length <= key < length:
-                return Misfit(f"IndexError: {what.kind} index out of range", described(what))
+    if is_plain_dict(what):
+        if str(key) not in what.keys:
+            return Misfit(f"KeyError: {key!r}", described(what))
+    elif what.kind in {"tuple", "list"} and isinstance(key, str):
+        if not what.type:
+            text = f"{what.kind} indices must be integers or slices, not str"
+            return Misfit(f"TypeError: {text}", described(what))
+    elif what.kind in {"tuple", "list"} and isinstance(key, int):
+        length = what.length or 0
+        if not -length <= key < length:
+            return Misfit(f"IndexError: {what.kind} index out of range", described(what))
     return None
 
 
@@ -123,9 +148,11 @@ def without_attribute(name: str, what: Structure) -> str:
     known = what.attributes
     if not what.type and what.kind in _OWN:
         known = tuple(dir(_OWN[what.kind]))
+    elif what.kind == "none":
+        known = ()
     if not name or name.startswith("_") or known is None or name in known:
         return ""
-    kind = what.type.rpartition(".")[2] or what.kind
+    kind = what.type.rpartition(".")[2] or _NAMES.get(what.kind, what.kind)
     return f"AttributeError: {kind!r} object has no attribute {name!r}"
 
 

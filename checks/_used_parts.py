@@ -26,7 +26,7 @@ def first_misuse(uses: Iterable[Use], batch: Structure) -> Misuse | None:
     """Say at which line the body of a loop stops; None: at none, as far as anybody knows."""
     for use in uses:
         for part in _parts(batch, use.at) if use.raises else ():
-            wrong = misfit(Taking("", keys=(use.key,)), part) if use.key is not None else None
+            wrong = misfit(Taking("", ways=((use.key,),)), part) if use.key is not None else None
             error = wrong.error if wrong else without_attribute(use.attribute, part)
             error = use.raises if part.kind == "none" else error
             if error:

@@ -188,7 +188,8 @@ def _nothing(facts: FirstBatches) -> Finding | None:
     if any(one.asks for one in facts.taken_for):
         return None
     every = _numbered(facts)
-    empty = [(number, one) for number, one in every if one.kind in ("none", "bool")]
+    wrong = ("bool",) if _passes_over_none(facts) else ("none", "bool")
+    empty = [(number, one) for number, one in every if one.kind in wrong]
     if not empty:
         return None
     at, one = empty[0]
@@ -205,9 +206,17 @@ def _nothing(facts: FirstBatches) -> Finding | None:
     )
 
 
+def _passes_over_none(facts: FirstBatches) -> bool:
+    """Whether it is Lightning that trains by it, which goes on to the next batch then."""
+    return facts.name.endswith(".train_dataloader")
+
+
 def _changed(facts: FirstBatches) -> Iterator[Finding]:
     """Tell what is different in a later batch, each part once."""
-    first, *later = _numbered(facts)
+    every = _numbered(facts)
+    if _passes_over_none(facts):
+        every = [one for one in every if one[1].kind != "none"]
+    first, *later = every or _numbered(facts)
     seen = set()
     fits = any(_takes_all(one, facts) for one in facts.taken_for)
     spared = may_lack(facts.taken_for)

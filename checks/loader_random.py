@@ -20,7 +20,9 @@ What it finds
     loop over epochs that seeds in each (`torch.manual_seed(0)`), so that a pass over a shuffled
     loader begins with the random numbers of the one before. So are samples of a data set that is
     told the epoch (`set_epoch`, or `epoch` by itself), where kept workers go on with those of the
-    epoch before: some are asked for again by a worker that is kept, and by one that is not. Not of
+    epoch before: some are asked for again by a worker that is kept, and by one that is not. And a
+    data set that is shuffled, and seeds by one and the same number (`random.seed(0)` in
+    `__getitem__`) for two samples, each of which is another one without that line. Not of
     loaders with val, test or the like in their names or those of their classes, and not where
     anything says `shuffle=False`.
 
@@ -41,16 +43,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from preflight.check import check
-from preflight.facts import RandomDraws, SameOrder
+from preflight.facts import RandomDraws, SameOrder, SeededAlike
 from preflight.finding import Finding, Severity
 from preflight.job import Job
-from preflight.values.names import counted, first_of
+from preflight.values.names import counted, first_of, shown
 
 from ._evaluation import is_evaluation
 
 
 def _why_not(facts: RandomDraws, _job: Job) -> str | None:
-    return facts.why_not or None if facts.order is None else None
+    return facts.why_not or None if (facts.order or facts.seeded) is None else None
 
 
 @check(
@@ -64,6 +66,8 @@ def loader_random(facts: RandomDraws, _job: Job) -> Iterator[Finding]:
     """Say whose draws repeat, where one worker's own do not, and whose order."""
     if facts.order is not None and not is_evaluation(f"{facts.name} {facts.order.sampler}"):
         yield _of_order(facts, facts.order)
+    if facts.seeded is not None and not is_evaluation(f"{facts.name} {facts.seeded.dataset}"):
+        yield _of_seeds(facts, facts.seeded)
     if facts.why_not or facts.reason or not facts.varies or not _alike(facts):
         return
     who = [
@@ -100,6 +104,19 @@ def loader_random(facts: RandomDraws, _job: Job) -> Iterator[Finding]:
 
 def _alike(facts: RandomDraws) -> bool:
     return facts.workers_alike or facts.epochs_alike
+
+
+def _of_seeds(facts: RandomDraws, seeded: SeededAlike) -> Finding:
+    """Tell a data set that seeds alike for each sample."""
+    return loader_random.found(
+        f"each sample has the same random numbers, in all epochs: {seeded.dataset} seeds by "
+        f"`{shown(seeded.code)}` whichever sample it is asked for",
+        at=seeded.at.at(facts.name),
+        why="All samples are cropped, flipped and dropped in one and the same way, each time.",
+        fix="Leave this line out: torch seeds each worker by itself, and other numbers each epoch.",
+        evidence={"loader": facts.name, "dataset": seeded.dataset, "line": seeded.code},
+        about=f"{facts.name} seeds",
+    )
 
 
 def _of_order(facts: RandomDraws, order: SameOrder) -> Finding:

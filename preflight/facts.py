@@ -37,6 +37,7 @@ from preflight.epochs.facts import (
     LeftBehind,
     LostBatches,
     SameOrder,
+    SeededAlike,
 )
 from preflight.file_access.facts import Damage
 from preflight.findings.check import Facts
@@ -211,6 +212,7 @@ __all__ = [
     "SameOrder",
     "SampleFields",
     "SavedState",
+    "SeededAlike",
     "Sent",
     "ShardFacts",
     "Shared",

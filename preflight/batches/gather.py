@@ -235,7 +235,7 @@ def beyond_first(
 
 
 def _has_order(facts: WholePass | RandomDraws) -> bool:
-    return isinstance(facts, RandomDraws) and facts.order is not None
+    return isinstance(facts, RandomDraws) and (facts.order or facts.seeded) is not None
 
 
 def _as_far_as(first: FirstBatches, further: Further) -> FirstBatches:

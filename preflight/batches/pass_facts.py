@@ -13,6 +13,7 @@ from preflight.epochs.facts import (
     LeftBehind,
     LostBatches,
     SameOrder,
+    SeededAlike,
 )
 from preflight.findings.finding import Location
 from preflight.flow.facts import Flow
@@ -226,6 +227,9 @@ class RandomDraws:
 
     changing: Changing | None = None
     """What is known of samples that are others each time that they are asked for."""
+
+    seeded: SeededAlike | None = None
+    """What has each sample of its data set drawn with the same random numbers."""
 
     generators: tuple[str, ...] = ()
     """Where the data set holds random number generators: `dataset.transform.rng`."""

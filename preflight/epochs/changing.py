@@ -25,7 +25,7 @@ from preflight.objects.where import defined
 _TIMES = 8
 
 # Seconds after which a copy of the process is given up.
-_PATIENCE = 5
+PATIENCE = 5
 
 
 class _SameNumbers:
@@ -54,8 +54,8 @@ def changing(
         tell: says that it goes on.
     """
     dataset, begun = parts["dataset"], time.monotonic()
-    few = list(dict.fromkeys(_indices(parts)))[-3:]  # those that nobody has asked for as yet
-    if len(few) < 3 or not _may_be_copied():
+    few = list(dict.fromkeys(indices(parts)))[-3:]  # those that nobody has asked for as yet
+    if len(few) < 3 or not may_be_copied():
         return None
     one, other, third = few
     # Where the job asks in this process itself, a copy of it may hang that the job never makes.
@@ -86,12 +86,14 @@ def _goes_on(seen: list[int]) -> bool:
     return 2 < len({*each}) == len(each)
 
 
-def _may_be_copied() -> bool:
+def may_be_copied() -> bool:
+    """Whether a copy of this process can ask."""
     torch: Any = sys.modules["torch"]
     return "fork" in multiprocessing.get_all_start_methods() and not torch.cuda.is_initialized()
 
 
-def _indices(parts: Mapping[str, Any]) -> Iterator[Any]:
+def indices(parts: Mapping[str, Any]) -> Iterator[Any]:
+    """Give those that the first batches ask for."""
     batches: Iterable[Any] | None = parts.get("batch_sampler")
     each = parts["sampler"] if batches is None else itertools.chain.from_iterable(batches)
     yield from itertools.islice(each, 1_000)
@@ -107,7 +109,7 @@ def _asked(dataset: _SameNumbers, *orders: list[Any]) -> list[list[int]]:
         num_workers=len(orders),
         collate_fn=list,
         multiprocessing_context="fork",
-        timeout=_PATIENCE,
+        timeout=PATIENCE,
     )
     every = [number for (number,) in asked]
     return [every[place :: len(orders)] for place in range(len(orders))]

@@ -44,6 +44,18 @@ class Changing(NamedTuple):
     """The index of one."""
 
 
+class SeededAlike(NamedTuple):
+    """A data set that seeds by one and the same number whichever sample it is asked for."""
+
+    dataset: str
+    """Its class."""
+
+    code: str
+    """The line that does: `random.seed(0)`."""
+
+    at: Definition = Definition()
+
+
 class LeftBehind(NamedTuple):
     """Samples that a stream has read, and that are still in its own buffer when it ends."""
 

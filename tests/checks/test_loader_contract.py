@@ -155,6 +155,68 @@ def test_keys_that_the_settings_name_are_looked_for(takes: str, error: str | Non
     assert [one.evidence["raises"] for one in said] == ([error] if error else [])
 
 
+class OfFields:
+    """A batch with an attribute."""
+
+    def __init__(self) -> None:
+        self.image = 1
+
+
+OF_WAYS: list[object] = [
+    {"image": {"id": 1, "size": (2, 3)}, "label": 4},
+    {"image": (5, 6), "label": 4},
+    [{"id": 1}, 2],
+    (1, [2, 3]),
+    OfFields(),
+    7,
+    None,
+]
+WAYS = [
+    'batch["image"]["id"]',
+    'batch["image"]["size"][1], batch["label"]',
+    'batch["image"][-1]',
+    'batch[0]["id"]',
+    "batch[-1]",
+    "batch[1][1]",
+    "batch.a",
+    "batch.image, batch.label",
+    "batch.image",
+    "first, second = batch",
+    'image = batch["image"]',
+    'x, y = batch[0], batch["label"]',
+    "for step, (a, b) in enumerate(loader)",
+    "for step, batch in enumerate(tqdm(loader)):",
+    "for a, b in loader:",
+]
+
+
+@pytest.mark.parametrize("takes", WAYS)
+@pytest.mark.parametrize("batch", OF_WAYS, ids=repr)
+def test_a_line_of_a_loop_agrees_with_the_line(batch: object, takes: str) -> None:
+    """Parts of parts, attributes, lines that assign, and loops that count."""
+    said = [one for one in found(structure_of(batch), takes=takes) if "takes" in one.evidence]
+    space = {"batch": batch, "loader": [batch], "tqdm": iter}
+    code = f"{takes.removesuffix(':')}: pass" if takes.startswith("for") else takes
+    try:
+        exec(code, space)
+    except (TypeError, ValueError, LookupError, AttributeError) as error:
+        raised = f"{type(error).__name__}: {error}"
+    else:
+        raised = ""
+    stops = [one for one in said if "raises" in one.evidence]
+
+    assert [begin_of(one.evidence["raises"]) for one in stops] == (
+        [begin_of(raised)] * bool(raised)
+    )
+
+
+def test_a_named_tuple_has_its_own_attributes() -> None:
+    (one,) = found(structure_of(Pair(1, 2)), takes="batch.image, batch.mask")
+
+    assert "has no attribute 'mask'" in str(one.evidence["raises"])
+    assert found(structure_of(Pair(1, 2)), takes="batch.image, batch.label") == []
+
+
 def test_a_list_has_no_keys() -> None:
     (one,) = found(row(tensor(4, 3), tensor(4)), takes='batch["image"]')
 
@@ -222,6 +284,18 @@ def test_a_batch_of_nothing_is_found() -> None:
     assert "gives None as batch 2" in one.message
     (one,) = found(Structure(kind="bool"), row(PICTURES, LABELS))
     assert "gives a bool as batch 1" in one.message
+
+
+@pytest.mark.parametrize("nothing", [1, 2])
+def test_lightning_goes_on_behind_a_batch_of_nothing(nothing: int) -> None:
+    """Its loop over training batches does; that over those of a validation does not."""
+    batches = [keyed(x=tensor(4)), keyed(x=tensor(4))]
+    batches.insert(nothing - 1, Structure(kind="none"))
+    facts = FirstBatches(name="train:Data.train_dataloader", ended="enough", batches=(*batches,))
+
+    assert ask("loader-contract", facts) == []
+    (one,) = ask("loader-contract", dataclasses.replace(facts, name="train:Data.val_dataloader"))
+    assert f"gives None as batch {nothing}" in one.message
 
 
 def test_a_loop_that_asks_for_nothing_is_left_alone() -> None:

@@ -249,3 +249,105 @@ def test_verdicts_agree_with_what_becomes_of_loaders(
     needed = said["memory"].evidence["needed"]
     assert isinstance(needed, int)
     assert abs(needed - int(lived["memory"])) <= MIB
+
+
+PARCELS = '''\
+"""Loaders of which each batch takes 4 MB of shared memory, however it is held."""
+
+import collections
+import dataclasses
+
+import torch
+from torch.utils.data import DataLoader, Dataset
+
+MIB = 2**20
+
+
+class Given(Dataset):
+    def __init__(self, give):
+        self.give = give
+
+    def __len__(self):
+        return 40
+
+    def __getitem__(self, index):
+        return self.give()
+
+
+@dataclasses.dataclass(slots=True)
+class Slotted:
+    image: torch.Tensor
+
+
+class Around:
+    """Makes others of the batches, as what puts them on a GPU does."""
+
+    def __init__(self, inner):
+        self.inner = inner
+
+    def __iter__(self):
+        for batch in self.inner:
+            yield batch.clone()
+
+
+def zeros(size=4 * MIB):
+    return torch.zeros(size, dtype=torch.uint8)
+
+
+def sparse():
+    places = torch.zeros(2, MIB // 4, dtype=torch.int64)
+    return torch.sparse_coo_tensor(places, torch.zeros(MIB // 4), check_invariants=False)
+
+
+def rows():
+    first, places = torch.arange(MIB // 4 + 1), torch.zeros(MIB // 4, dtype=torch.int64)
+    values, size = torch.zeros(MIB // 4), (MIB // 4, MIB)
+    return torch.sparse_csr_tensor(first, places, values, size, check_invariants=False)
+
+
+def of(give):
+    return DataLoader(Given(give), batch_size=None, num_workers=2)
+
+
+def dispatched():
+    from accelerate import Accelerator
+    from accelerate.utils import DataLoaderConfiguration
+
+    loader = DataLoader(Given(lambda: zeros(MIB)), batch_size=4, num_workers=2)
+    told = DataLoaderConfiguration(dispatch_batches=True)
+    return Accelerator(cpu=True, dataloader_config=told).prepare(loader)
+
+
+def make():
+    return {
+        "slotted": of(lambda: Slotted(zeros())),
+        "deque": of(lambda: collections.deque([zeros(2 * MIB), zeros(2 * MIB)])),
+        "sparse": of(sparse),
+        "rows": of(rows),
+        "around": Around(of(zeros)),
+        "dispatched": dispatched(),
+        "expanded": of(lambda: torch.zeros(1).expand(MIB)),
+        "texts": of(lambda: "a" * 4 * MIB),
+    }
+'''
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="batches travel by shared memory on Linux")
+def test_a_batch_is_weighed_however_its_tensors_are_held(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where what comes out of a loader is made of what its workers sent."""
+    (tmp_path / "job.py").write_text(PARCELS, "utf-8")
+    room = {"shm_size": 64 * MIB, "shm_free": 8 * MIB, "open_files": 4096}
+    (tmp_path / "host.json").write_text(json.dumps({"room": room}), "utf-8")
+    start_copies(monkeypatch)
+    report = preflight.run(
+        "host=host.json", "loader=job:make", folder=str(tmp_path), select=["loader-shm"]
+    )
+    each = {
+        str(one.evidence["loader"]).split("'")[1]: one.evidence["batch_bytes"]
+        for one in report.findings
+    }
+
+    assert each.keys() == {"slotted", "deque", "sparse", "rows", "around", "dispatched"}
+    assert all(3.9 * MIB < int(str(one)) < 6.1 * MIB for one in each.values())

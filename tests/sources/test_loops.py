@@ -156,6 +156,54 @@ def test_a_loop_that_asks_what_its_batch_is_says_so() -> None:
     ] == [("b", True)]
 
 
+HELPED = """
+def step(x, batch):
+    {}
+    a, b = batch
+
+class T:
+    def step(self, batch):
+        {}
+        a, b = batch
+
+    def run(self):
+        for batch in make():
+            {}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "asks"),
+    [
+        ("for a, b in filter(None, make()): pass", True),
+        ("for b in filter(usable, make()): b[0]", True),
+        ("for a, b in (one for one in make() if one is not None): pass", True),
+        ("[one['x'] for one in make() if one]", True),
+        ("for b in make():\n    x, y = b or other", True),
+        ("for b in make():\n    x, y = b if b is not None else other", True),
+        ("for b in make():\n    is_none = b is None\n    run(b, is_none)", True),
+        (
+            "it = iter(make())\ndef f():\n    if (b := next(it)) is None: return\n    x, y = b",
+            True,
+        ),
+        (HELPED.format("if batch is None: return", "pass", "loss = step(0, batch)"), True),
+        (HELPED.format("if batch is None: return", "pass", "step(x=0, batch=batch)"), True),
+        (HELPED.format("pass", "if not batch: return", "self.step(batch)"), True),
+        (HELPED.format("pass", "if not batch: return", "step(0, batch)"), False),
+        (HELPED.format("batch.to(d); batch or 0", "pass", "step(0, batch)"), False),
+        (HELPED.format("if not batch: return", "pass", "step(batch, 0)"), False),
+        ("[one['x'] for one in make() if ready]", False),
+        ("for b in make():\n    x, y = b[0] or other", False),
+        ("for b in make():\n    small = b[0] < 3", False),
+    ],
+)
+def test_what_chooses_by_a_batch_asks_what_it_is(text: str, *, asks: bool) -> None:
+    every = bodies(ast.parse(HEAD + text))
+    found = [one for one in batch_loops(every, "train.py") if one.maker == "make"]
+
+    assert any(one.asks for one in found) == asks
+
+
 EPOCHS = """
 loader = make()
 for epoch in range(9):

@@ -15,7 +15,7 @@ from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess, active_children
 from typing import Any, NamedTuple
 
-from preflight.batches.child.parcels import opened, parcel_of, way_of
+from preflight.batches.child.parcels import Weighed, opened, way_of
 from preflight.batches.facts import Structure
 from preflight.batches.structure import structure_of
 from preflight.batches.tracebacks import Printed, in_worker, our_failure
@@ -101,17 +101,20 @@ def _drawn(
     # Of the time to the first one, most is that of workers to start, or others are made meanwhile.
     is_first_apart = starts or workers > 1
     begun = last = time.perf_counter()
-    batches: Iterator[Any] = theirs(iter)(one.loader)
+    weighed = Weighed(one.loader)
+    with weighed.noting():
+        batches: Iterator[Any] = theirs(iter)(one.loader)
     held.append(batches)
     for _ in range(_MOST):
         try:
-            batch = theirs(next)(batches)
+            with weighed.noting():
+                batch = theirs(next)(batches)
         except StopIteration:
             return {"ended": "over"}
         now = time.perf_counter()
         tell(workers=[one.pid for one in active_children()])
         show = None if sheet is None else _shown(one, batch, sheet)
-        structure, parcel, before = structure_or_type(batch), parcel_of(batch), opened()
+        structure, parcel, before = structure_or_type(batch), weighed.parcel_of(batch), opened()
         del batch
         if isinstance(one.loader, BatchSource) and _is_no_batch(structure):
             reason = f"it gives {_a(structure)}, which is no batch"

@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import mmap
 import os
 import sys
-from collections import UserDict
+from collections.abc import Iterator
+from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 from preflight.batches.facts import OnTheWay, Parcel
 from preflight.host.room import open_files, shared_memory
-from preflight.loaders.wrappers import real_loader
-from preflight.objects.attributes import classes
+from preflight.loaders.wrappers import makes_its_own, real_loader
+from preflight.objects.attributes import classes, own_attributes
+from preflight.values.own_files import passes_on
 
 # Objects of one batch that are looked at.
 _MOST = 50_000
+
+# What is sent by its name, and not with what it holds.
+_NOT_SENT = (type, ModuleType, FunctionType, BuiltinFunctionType, MethodType)
+
+# Where tensors of other layouts than torch's usual one have their data.
+_OF_ROWS = ("crow_indices", "col_indices", "ccol_indices", "row_indices")
+_PARTS = ("_indices", "_values", "values", "offsets", *_OF_ROWS)
 
 
 def way_of(loader: Any) -> OnTheWay:
@@ -54,24 +64,74 @@ def opened() -> int:
         return 0
 
 
+class Weighed:
+    """Notes what batches take as they come from workers, where others are made of them on the way.
+
+    Such as by a class of the job's own that converts each of them, or by accelerate's loader, which
+    puts them on a GPU or divides them among ranks.
+    """
+
+    def __init__(self, loader: Any) -> None:
+        real = real_loader(loader)
+        self._dataset = own_attributes(real).get("dataset") if makes_its_own(loader) else None
+        self._most = Parcel()
+
+    @contextlib.contextmanager
+    def noting(self) -> Iterator[None]:
+        """Note meanwhile what any iterator of that data set gives."""
+        if self._dataset is None:
+            yield
+            return
+        from torch.utils.data import dataloader
+
+        kind: Any = dataloader._BaseDataLoaderIter  # noqa: SLF001
+        following = kind.__next__
+
+        @passes_on
+        def following_one(iterator: Any) -> Any:
+            batch = following(iterator)
+            if own_attributes(iterator).get("_dataset") is self._dataset:
+                self._most = max(self._most, parcel_of(batch), key=lambda one: one.bytes)
+            return batch
+
+        kind.__next__ = following_one
+        try:
+            yield
+        finally:
+            kind.__next__ = following
+
+    def parcel_of(self, batch: Any) -> Parcel:
+        """Say how much a batch takes, or those do of which it was made."""
+        return max(parcel_of(batch), self._most, key=lambda one: one.bytes)
+
+
 def parcel_of(batch: Any) -> Parcel:
     """Say how much of a batch lies in memory that was shared by a worker."""
     tensors = classes("torch", "Tensor")
     sizes: dict[int, int] = {}
-    waiting, seen = [batch], 0
-    while waiting and seen < _MOST:
+    waiting, seen = [batch], set[int]()
+    while waiting and len(seen) < _MOST:
         one = waiting.pop()
-        seen += 1
+        if id(one) in seen or isinstance(one, _NOT_SENT):
+            continue
+        seen.add(id(one))
         if isinstance(one, tensors):
-            with contextlib.suppress(Exception):  # of no data, or of another device
-                _add(one, sizes)
-        elif isinstance(one, (tuple, list)):
-            waiting += one
-        elif isinstance(one, (dict, UserDict)):
-            waiting += one.values()
-        elif type(one).__module__ != "builtins":
-            waiting += getattr(one, "__dict__", {}).values()
+            for part in _parts_of(one):
+                with contextlib.suppress(Exception):  # of no data, or of another device
+                    _add(part, sizes)
+        else:
+            waiting += gc.get_referents(one)
     return Parcel(tensors=len(sizes), bytes=sum(sizes.values()))
+
+
+def _parts_of(tensor: Any) -> Iterator[Any]:
+    """Give what a tensor has its data in: of a sparse or a nested one, others."""
+    if str(tensor.layout) == "torch.strided":
+        yield tensor
+        return
+    for name in _PARTS:
+        with contextlib.suppress(Exception):  # each layout has some of them
+            yield getattr(tensor, name)()
 
 
 def _add(tensor: Any, sizes: dict[int, int]) -> None:

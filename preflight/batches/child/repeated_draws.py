@@ -15,6 +15,7 @@ from typing import Any
 
 from preflight.batches.child.unheard import unheard_epochs
 from preflight.epochs.changing import changing
+from preflight.epochs.constant_seeds import seeded_alike
 from preflight.epochs.facts import Changing
 from preflight.epochs.order import same_order, tells_its_sampler
 from preflight.epochs.sample_numbers import digest
@@ -66,7 +67,7 @@ def _of_epochs(
     loader: Any, parts: Any, root: str, seconds: float, tell: Callable[..., None]
 ) -> dict[str, Any]:
     """Say whether each epoch has the same order, and other samples, though none is to be so."""
-    order = changes = None
+    order = changes = seeded = None
     with contextlib.suppress(Exception):  # the user's code, which no job asks for this way
         is_bare = real_loader(loader) is loader and not tells_its_sampler(type(loader))
         order = same_order(parts, root) if is_bare else None
@@ -74,7 +75,10 @@ def _of_epochs(
         order = unheard_epochs(real_loader(loader), parts, root, seconds, tell) or order
     if not parts.get("num_workers") or parts.get("persistent_workers") is True:
         changes = _changing(parts, root, seconds, tell)
-    return {"order": to_wire(order), "changing": to_wire(changes)}
+    with contextlib.suppress(Exception):  # as above
+        seeded = seeded_alike(parts, root, seconds, tell)
+    found = {"order": order, "changing": changes, "seeded": seeded}
+    return {name: to_wire(one) for name, one in found.items()}
 
 
 def _changing(parts: Any, root: str, seconds: float, tell: Callable[..., None]) -> Changing | None:

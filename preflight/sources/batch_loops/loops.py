@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from preflight.sources.batch_loops.asking import asks, is_named
 from preflight.sources.batch_loops.made_by import made_by, names_in, placed
 from preflight.sources.batch_loops.over_again import OverAgain, RoundsInFile
 from preflight.sources.batch_loops.passed_items import PassedItems, only, values_of
@@ -103,6 +104,9 @@ class _Begun(NamedTuple):
     node: ast.AST | None = None
     """The loop."""
 
+    asks: bool = False
+    """Whether the statement itself leaves out some, by what they are."""
+
 
 def _taken(body: Body, items: PassedItems, rounds: RoundsInFile) -> Iterator[_Taken]:
     """Give what a function takes apart, and what it goes over to get it."""
@@ -111,15 +115,19 @@ def _taken(body: Body, items: PassedItems, rounds: RoundsInFile) -> Iterator[_Ta
     for one in begun:
         its = OverAgain() if one.node is None else rounds.of_loop(one.node, body)
         for item in items.each(one.target, one.over, body):
-            for taken in _apart(one, _Taken(one.line, *item, one.over, rounds=its)):
+            whole = _Taken(one.line, *item, one.over, asks=one.asks, rounds=its)
+            for taken in _apart(one, whole, items):
                 if not is_in(taken.line, coped):
                     yield taken._replace(is_sure=not is_in(taken.line, tested))
 
 
-def _apart(begun: _Begun, taken: _Taken) -> Iterator[_Taken]:
+def _apart(begun: _Begun, taken: _Taken, items: PassedItems) -> Iterator[_Taken]:
     """Give what one statement takes apart, and those that follow."""
     if isinstance(taken.target, ast.Name):
-        yield from _of_body(begun.follows, taken, taken.target.id)
+        if taken.asks:
+            yield taken
+            return
+        yield from _of_body(begun.follows, taken, taken.target.id, items)
     uses = uses_of(taken.target, begun.follows)
     is_told = taken.rounds.again or taken.rounds.is_whole
     if uses or is_told or isinstance(taken.target, (ast.Tuple, ast.List)):
@@ -134,7 +142,11 @@ def _begun(body: Body) -> Iterator[_Begun]:
             yield _Begun(node.lineno, node.target, node.iter, node.body, node)
         elif isinstance(node, COMPREHENSIONS):
             first = node.generators[0]
-            yield _Begun(node.lineno, first.target, first.iter)
+            chosen = any(is_named(first.target, one) for one in first.ifs)
+            yield _Begun(node.lineno, first.target, first.iter, asks=chosen)
+        elif isinstance(node, ast.Call) and last_name(node.func) == "filter":
+            if len(node.args) == 2:
+                yield _Begun(node.lineno, ast.Name("item"), node.args[1], asks=True)
         elif isinstance(node, ast.Assign) and (drawn := _drawn(node.value)) is not None:
             draws = True
             if not isinstance(node.targets[0], ast.Name):
@@ -160,11 +172,12 @@ def _drawn_first(body: Body) -> Iterator[_Begun]:
         if drawn is not None and name.isidentifier():
             named[name] = drawn
     for holder in (body.node, *body.nodes) if named else ():
-        if isinstance(holder, ast.While):
+        if isinstance(holder, (ast.While, ast.If)):
+            chosen = isinstance(holder, ast.If)
             for one in ast.walk(holder.test):
                 if isinstance(one, ast.NamedExpr) and one.target.id in named:
                     drawn = named[one.target.id]
-                    yield _Begun(one.lineno, one.target, drawn, holder.body)
+                    yield _Begun(one.lineno, one.target, drawn, holder.body, asks=chosen)
         for block in (getattr(holder, field, ()) for field in ("body", "orelse")):
             for place, statement in enumerate(block if isinstance(block, list) else ()):
                 inner = statement.body[-1] if isinstance(statement, ast.Try) else statement
@@ -174,13 +187,12 @@ def _drawn_first(body: Body) -> Iterator[_Begun]:
                     yield _Begun(inner.lineno, target, named[target.id], follows)
 
 
-def _of_body(statements: Sequence[ast.stmt], taken: _Taken, name: str) -> Iterator[_Taken]:
+def _of_body(
+    statements: Sequence[ast.stmt], taken: _Taken, name: str, items: PassedItems
+) -> Iterator[_Taken]:
     """Give what the first lines of a loop do with the batch, as long as they leave its name."""
     for statement in statements:
-        asks = not isinstance(statement, (ast.Assign, ast.Expr))
-        if asks and any(
-            isinstance(one, ast.Name) and one.id == name for one in ast.walk(statement)
-        ):
+        if asks(statement, name) or _is_asked_about(statement, name, taken.body, items):
             yield taken._replace(asks=True)
             return
         if not isinstance(statement, ast.Assign):
@@ -192,6 +204,20 @@ def _of_body(statements: Sequence[ast.stmt], taken: _Taken, name: str) -> Iterat
         targets = (one for each in statement.targets for one in ast.walk(each))
         if any(isinstance(one, ast.Name) and one.id == name for one in targets):
             return
+
+
+def _is_asked_about(statement: ast.stmt, name: str, body: Body, items: PassedItems) -> bool:
+    """Whether a function of the file is handed the batch, and asks what it is."""
+    for call in ast.walk(statement):
+        handed = items.handed(call, name, body) if isinstance(call, ast.Call) else None
+        if handed is None:
+            continue
+        for one in handed.statements:
+            if asks(one, handed.name):
+                return True
+            if is_named(ast.Name(handed.name), one):
+                break
+    return False
 
 
 def spans(body: Body) -> tuple[Spans, Spans]:

@@ -34,6 +34,15 @@ class PassedItem(NamedTuple):
     """Where `over` stands."""
 
 
+class TakenOver(NamedTuple):
+    """What a function does with what it is handed."""
+
+    name: str
+    """That of its parameter."""
+
+    statements: Sequence[ast.stmt]
+
+
 class PassedItems:
     """What hands items on in one file."""
 
@@ -62,8 +71,25 @@ class PassedItems:
             if one.target is item and one.over is not call:
                 yield one.over, one.body
 
+    def handed(self, call: ast.Call, name: str, body: Body) -> TakenOver | None:
+        """Give what a function of the file does with what it is handed by this name."""
+        function = None if written(call.func) == name else self._function(call, body)
+        if function is None or isinstance(function.node, ast.Module):
+            return None
+        for parameter, value in _handed(call, function).items():
+            if isinstance(value, ast.Name) and value.id == name:
+                return TakenOver(parameter, function.node.body)
+        return None
+
     def generator(self, node: ast.expr, body: Body) -> Body | None:
         """Give the generator of the file that is called; None: it is none, or not the only one."""
+        found = self._function(node, body)
+        yields = (ast.Yield, ast.YieldFrom)
+        is_one = found is not None and any(isinstance(one, yields) for one in found.nodes)
+        return found if is_one else None
+
+    def _function(self, node: ast.expr, body: Body) -> Body | None:
+        """Give the function of the file that is called, if it is the only one of the name."""
         if not isinstance(node, ast.Call):
             return None
         name = written(node.func)
@@ -72,10 +98,7 @@ class PassedItems:
         elif name in self.given(body) or name in parameters(body):
             return None
         found = [one for one in self._every if one.name == name]
-        is_one = len(found) == 1 and any(
-            isinstance(one, (ast.Yield, ast.YieldFrom)) for one in found[0].nodes
-        )
-        return found[0] if is_one and not _decorated(found[0]) else None
+        return found[0] if len(found) == 1 and not _decorated(found[0]) else None
 
     def given(self, body: Body) -> Mapping[str, list[ast.expr]]:
         """Give what names are given in a function, worked out once."""
