@@ -25,6 +25,7 @@ def of_counts(
     behind = [one for one in before if after.get(one, before[one]) < before[one]]
     if any(_is_epoch(one) and after.get(one, 0) > count for one, count in before.items()):
         behind = [one for one in behind if _runs_on(one, first)]
+    behind = [one for one in behind if not _begins_anew_by_itself(one, first)]
     if behind:
         yield _stands_at(behind[0], before, after, is_fault=True)
         return
@@ -69,6 +70,12 @@ def _is_earlier(taken: Moment, saved: Moment, first: Sequence[Moment]) -> bool:
     # Passes may have been longer in the first run, where a script counts its epochs by steps.
     takes_more = later.steps - here.steps < taken.steps * epochs
     return epochs > 0 < passes < taken.passes * epochs and takes_more
+
+
+def _begins_anew_by_itself(name: str, first: Sequence[Moment]) -> bool:
+    """Whether it was less at one save of the first run than at the one before: in each epoch."""
+    counts = [one.counts[name] for one in first if one.what == SAVE and name in one.counts]
+    return any(two < one for one, two in itertools.pairwise(counts))
 
 
 def _runs_on(name: str, first: Sequence[Moment]) -> bool:

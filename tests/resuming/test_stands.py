@@ -159,3 +159,15 @@ def test_a_loop_that_always_begins_anew_shows_what_does(
 
     assert found() == ([("begins its loop over `e` anew", False)] if is_told else [])
     assert found(epoch=3) == [("saves step_1 once more", is_told)]
+
+
+@pytest.mark.parametrize(("counts", "is_told"), [((4, 0, 4), False), ((4, 8, 12), True)])
+def test_a_count_that_is_less_again_in_the_first_run_is_none_of_all_training(
+    counts: tuple[int, ...], *, is_told: bool
+) -> None:
+    first = [
+        Moment(what=SAVE, steps=2 * n, counts={"step": one}) for n, one in enumerate(counts, 1)
+    ]
+    found = of_counts(first[:1], first, [Moment(what=SAVE, steps=2, counts={"step": 0})])
+
+    assert bool([*found]) == is_told

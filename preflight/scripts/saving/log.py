@@ -249,7 +249,7 @@ class Log:
 
     def real(self, path: str) -> str:
         """Give the path that the script has named, as a whole one."""
-        own = None if self.watch.layer is None else self.watch.layer.own(path)
+        own = None if (layer := self.watch.layer) is None else layer.own(layer.named(path))
         return own or full_path(path)
 
     def read_back(self) -> None:
