@@ -277,7 +277,7 @@ class Log:
 
     def way(self, way: ResumeWay) -> None:
         """Note how the script resumes."""
-        self.has_way = True
+        self.has_way |= not way.is_guess
         self._write(way)
 
     def _may_go_on(self) -> None:
