@@ -48,7 +48,7 @@ def of_counts(
         is_unread = taken is not None and told in unread
         is_whole = not steps and taken is not None and _too_far(told, saved[-1], taken, first) < 0
         one = _stands_at(told, before, after, is_fault=is_fault or is_unread or is_whole)
-        if is_whole:
+        if is_whole and not is_fault:
             one = one._replace(text=f"trains an epoch again that was over: {one.text}")
         yield one._replace(text=f"{one.text}, and never asks it") if is_unread else one
     elif taken is not None and (
