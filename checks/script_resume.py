@@ -7,9 +7,10 @@ What it finds
     second run that stops or hangs; that goes on with weights other than those saved, with an
     average of them (EMA) that begins anew, with an empty state of an optimizer that had one, or
     with that of another, with the learning rate of the first step where a schedule had moved it,
-    with a schedule that begins anew, or from a step or an epoch before that of the checkpoint. As a
-    warning: another learning rate, the batches of the beginning once more, or an epoch in the order
-    of the first one, an epoch that is counted again, a checkpoint that is never asked how far
+    with a schedule that begins anew, from a step or an epoch before that of the checkpoint, with an
+    epoch that was over when it was saved, or with that behind the next one. As a warning: another
+    learning rate, the batches of the beginning once more, or an epoch in the order of the first
+    one, an epoch that is counted again and was not over, a checkpoint that is never asked how far
     training was, or does not say it, and a model that is trained later and not loaded as the others
     are. A script without any of these, and one that saves only at its end, is not rehearsed, which
     the page says.
@@ -42,6 +43,7 @@ _WHY = {
     "data": "After each resume the run trains on the same samples again.",
     "order": "The epoch that follows a resume has the order of the run's first one.",
     "step": "It trains again what it has trained, and its schedule counts wrong.",
+    "skip": "It ends with an epoch less than was meant, and its schedule counts wrong.",
 }
 
 _FIX = {
@@ -52,6 +54,7 @@ _FIX = {
     "data": "Save the state of the sampler or of the random generators, or seed by the epoch.",
     "order": "Save the state of the random generators, or seed the order by the epoch.",
     "step": "Save the epoch or step, and start the loop behind the one that the checkpoint names.",
+    "skip": "Add 1 to the epoch where it is saved or where it is loaded, and not twice.",
 }
 
 

@@ -10,8 +10,10 @@ from preflight.targets.targets import Built, Loader, Script
 from preflight.values.names import counted, shown
 
 
-def _drawn(found: list[FirstBatches]) -> str:
+def _drawn(found: list[FirstBatches]) -> str | None:
     """Say on a page how many batches were drawn, of how many samples, and whether those are all."""
+    if not found:  # a script draws by itself, and tells what goes through its pipelines alone
+        return None
     found = [one for one in found if not _is_told_by_another(one, found)]
     number = sum(max(len(one.batches), one.furthest or 0) for one in found)
     if not number:

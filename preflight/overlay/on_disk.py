@@ -65,6 +65,14 @@ def remove(path: str) -> None:
         _unlink(path)
 
 
+def path_of(descriptor: int) -> str:
+    """Give the path of a file that is open, where the system tells it; else nothing."""
+    try:
+        return _readlink(f"/proc/self/fd/{descriptor}")
+    except OSError:
+        return ""
+
+
 def files_of(path: str) -> Iterator[str]:
     """Give all files in a folder, or a file itself; none where nothing is."""
     if not exists(path):

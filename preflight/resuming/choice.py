@@ -9,7 +9,7 @@ from preflight.kinds.asked import Asked
 from preflight.resuming.differences import chosen
 from preflight.resuming.facts import SavedState
 from preflight.resuming.moments import WrittenDown
-from preflight.resuming.ways import Start, starts_for
+from preflight.resuming.starts import Start, starts_for
 
 NO_OPTION = "it has no option for it; name what it takes by --resume-with '… {checkpoint}'"
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from preflight.resuming.begun_anew import of_loops, of_names
 from preflight.resuming.facts import Difference
-from preflight.resuming.moments import SAVE, STEP, Average, Moment, Owner
+from preflight.resuming.moments import SAVE, STEP, Average, Moment, Owner, as_begun
 from preflight.resuming.never_asked import of_late, of_unread_counts, of_unread_schedules
 from preflight.resuming.rates import first_unlike, of_counted, of_schedules, pairs_of, same
 from preflight.resuming.stands import goes_on_within, of_counts
@@ -56,16 +57,22 @@ def differences(first: Sequence[Moment], again: Sequence[Moment]) -> list[Differ
         return []
     later = next((one for one in begun if one.steps >= saved[-1].steps), None)
     found: list[Difference] = []
-    pairs = pairs_of(begun[0], saved[-1], resumed)
-    for start, at_save, owner in pairs:
+    start = replace(begun[0], owners=as_begun(first))
+    every = pairs_of(start, saved[-1], replace(resumed, owners=as_begun(again)))
+    pairs = pairs_of(start, saved[-1], resumed)
+    for at_start, at_save, owner in every:
         number = saved[-1].owners.index(at_save)
         after = later.owners[number] if later and number < len(later.owners) else None
-        found += _of_owner(start, at_save, after, owner, saved)
+        is_there = owner in resumed.owners
+        found += _of_weights(at_start, at_save, owner) if is_there else ()
+        if after is None or after.has_state:  # some make a new optimizer for each epoch
+            found += _of_kept(at_save, owner, saved)
+        found += _of_rates(at_start, at_save, after, owner) if is_there else ()
     found += [*_of_states(pairs, saved[-1]), *of_late(pairs, resumed)]
     if not any(one.what == "weights" and one.is_fault for one in found):
         found += _of_averages(first, saved[-1], [one for one in again if one.averages])
     for told in (
-        of_schedules((begun[0], resumed), saved[-1], first, again),
+        of_schedules((start, resumed), saved[-1], first, again),
         of_unread_schedules(resumed, again),
         of_counted(resumed, saved[-1], first, again),
     ):
@@ -93,19 +100,19 @@ def _surest(
     return [*(one for one in found if one not in known), *more]
 
 
-def _of_owner(
-    start: Owner, saved: Owner, later: Owner | None, now: Owner, saves: Sequence[Moment]
-) -> Iterator[Difference]:
+def _of_weights(start: Owner, saved: Owner, now: Owner) -> Iterator[Difference]:
     if _are_others(start, saved, now):
         began = now.sample == start.sample
         others = "the weights that it began with" if began else "weights that are not those saved"
         yield Difference(what="weights", text=f"goes on with {others}", at=now.at)
+
+
+def _of_kept(saved: Owner, now: Owner, saves: Sequence[Moment]) -> Iterator[Difference]:
     if saved.has_state and not now.has_state:
         held = any(one.holds_state or one.is_folder for one in saves)
         why = "" if held else ", which was not saved"
         text = f"goes on with an empty state of {now.kind}{why}"
         yield Difference(what="optimizer", text=text, at=now.at)
-    yield from _of_rates(start, saved, later, now)
 
 
 def _of_states(pairs: Sequence[tuple[Owner, Owner, Owner]], saved: Moment) -> Iterator[Difference]:

@@ -44,7 +44,7 @@ class Difference(NamedTuple):
 
     what: str
     """`optimizer`, `weights`, `average`, `rate`, `data`, `order` (of the data, of an epoch that is
-    whole) or `step`."""
+    whole), `step` or `skip` (of an epoch)."""
 
     text: str
     """As a predicate of the resumed script."""

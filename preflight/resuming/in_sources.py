@@ -5,12 +5,12 @@ from __future__ import annotations
 import ast
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from preflight.objects.source_trees import parsed
 from preflight.resuming.moments import ResumeWay
-from preflight.resuming.ways import names_resume, says_no
+from preflight.resuming.ways import QUOTED, names_other, names_resume, says_no
 from preflight.syntax.running import last_name, text_of
 
 # What is loaded by a name that says nothing of it: not `json.load`, `load_dataset`, `load_config`.
@@ -80,8 +80,18 @@ class _Source:
                 case ast.Assign(targets=[ast.Tuple(elts=names) | ast.List(elts=names)], value=all_):
                     for place, name in _taken_at_once(names, all_):
                         yield _Read(name, name.id, place)
+                case ast.Call(func=ast.Name(id=called), args=[ast.Starred(value=all_)]):
+                    for place, name in _taken_at_once(self._parameters(called), all_):
+                        yield _Read(name, name.id, place)
 
-    def keys(self) -> Iterator[_Read]:
+    def _parameters(self, called: str) -> list[ast.expr]:
+        """Give the names by which a function of this file takes what stands at each place."""
+        functions = (one for one in self._nodes if isinstance(one, ast.FunctionDef))
+        args = next((one.args for one in functions if one.name == called), None)
+        every = [] if args is None else [*args.posonlyargs, *args.args]
+        return [ast.Name(id=one.arg) for one in every]
+
+    def asked_by_key(self) -> Iterator[_Read]:
         """Give what is asked of a configuration by a key."""
         for node in self._nodes:
             match node:
@@ -133,6 +143,8 @@ class _Source:
         one: ast.AST | None = node
         while one is not None and not isinstance(one, ast.stmt):
             one = self._around.get(id(one))
+            if isinstance(one, ast.keyword) and names_resume(one.arg or ""):
+                return True
             if isinstance(one, ast.Call) and node is not one.func:
                 called = ast.unparse(one.func)
                 last = called.rpartition(".")[2]
@@ -159,12 +171,20 @@ class _Source:
 def _taken_at_once(names: Sequence[ast.expr], value: ast.expr) -> Iterator[tuple[int, ast.Name]]:
     """Give the names that all arguments are given at once, each with its place."""
     first = 0
-    if isinstance(value, ast.Subscript) and isinstance(value.slice, ast.Slice):
-        part, value = value.slice, value.value
-        lower = part.lower.value if isinstance(part.lower, ast.Constant) else None
-        if part.upper is not None or not isinstance(lower, int):
+    match value:
+        case ast.Subscript(
+            value=whole, slice=ast.Slice(lower=ast.Constant(value=int(first)), upper=until)
+        ):
+            value = whole
+            match until:
+                case None:
+                    pass
+                case ast.Constant(value=int(behind)):
+                    names = names[: max(0, behind - first)]
+                case _:
+                    return
+        case ast.Subscript(slice=ast.Slice()):
             return
-        first = lower
     if last_name(value) != "argv":
         return
     for place, name in enumerate(names, first):
@@ -189,6 +209,8 @@ def ways_in(texts: Iterable[str], given: Sequence[str]) -> list[ResumeWay]:
     texts = [*texts]
     sources = [_Source(tree) for tree in map(parsed, texts) if tree is not None]
     found = [way for one in sources for way in _by_place(one, given)]
+    declared = {_plain(name): name for one in texts for name in QUOTED.findall(one)}
+    found += [way for one in sources for way in _by_option(one, given, declared)]
     apart = [one for one in texts if _TAKES_APART.search(one) and _READS.search(one)]
     if apart:
         dashes = "--" if any(map(_DASHED.search, apart)) else ""
@@ -221,9 +243,24 @@ def _by_place(source: _Source, given: Sequence[str]) -> Iterator[ResumeWay]:
             )
 
 
+def _by_option(
+    source: _Source, given: Sequence[str], declared: Mapping[str, str]
+) -> Iterator[ResumeWay]:
+    """Give options by which something is loaded, whatever they are called."""
+    for read in source.asked_by_key():
+        name = declared.get(read.name.rpartition(".")[2], "")
+        is_given = any(one.partition("=")[0] == name for one in given)
+        if name and not is_given and not names_other(name) and source.is_loaded(read):
+            yield ResumeWay(option=name, takes_path=True, is_guess=True, says_so=names_resume(name))
+
+
+def _plain(name: str) -> str:
+    return name.lstrip("-").replace("-", "_")
+
+
 def _by_key(source: _Source, given: Sequence[str], dashes: str) -> Iterator[ResumeWay]:
     names = (_Read(one, one.id) for one in source.of(ast.Name) if isinstance(one, ast.Name))
-    for read in (*source.keys(), *names):
+    for read in (*source.asked_by_key(), *names):
         word = source.compared(read)
         is_word = word is not None and bool(_WORD.search(word))
         last = read.name.rpartition(".")[2]

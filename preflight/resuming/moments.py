@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple, TypeAlias
 
 from preflight.users_code.facts import Frame
 from preflight.values.wire import from_wire, to_brief
 
-SAVE, STEP = "save", "step"
+SAVE, STEP, BEGIN = "save", "step", "begin"
+"""BEGIN: before the first step of an optimizer that was made behind that of another."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +77,7 @@ class Moment:
     """A save, or the point before a step."""
 
     what: str
-    """`save` or `step`."""
+    """`save`, `step` or `begin`."""
 
     steps: int = 0
     """Optimizer steps that were taken before."""
@@ -155,6 +156,15 @@ class ResumeWay:
 
     place: int = 0
     """Of an argument that is known by its place, and is given as none: that place."""
+
+
+def as_begun(moments: Iterable[Moment]) -> tuple[Owner, ...]:
+    """Give each optimizer as it was before its first step, or before the first one of all."""
+    found: tuple[Owner, ...] = ()
+    for one in moments:
+        if one.what in (STEP, BEGIN):
+            found += one.owners[len(found) :]
+    return found
 
 
 Line: TypeAlias = Moment | Moved | ResumeWay

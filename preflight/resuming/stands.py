@@ -25,6 +25,7 @@ def of_counts(
     behind = [one for one in before if after.get(one, before[one]) < before[one]]
     if any(_is_epoch(one) and after.get(one, 0) > count for one, count in before.items()):
         behind = [one for one in behind if _runs_on(one, first)]
+    behind = [one for one in behind if not _begins_anew_by_itself(one, first)]
     if behind:
         yield _stands_at(behind[0], before, after, is_fault=True)
         return
@@ -45,8 +46,16 @@ def of_counts(
         is_fault = is_anew if steps else taken is not None and _is_earlier(taken, saved[-1], first)
         is_fault |= not steps and loop_begun_anew(saved, first, again) is not None
         is_unread = taken is not None and told in unread
-        one = _stands_at(told, before, after, is_fault=is_fault or is_unread)
+        is_whole = not steps and taken is not None and _too_far(told, saved[-1], taken, first) < 0
+        one = _stands_at(told, before, after, is_fault=is_fault or is_unread or is_whole)
+        if is_whole and not is_fault:
+            one = one._replace(text=f"trains an epoch again that was over: {one.text}")
         yield one._replace(text=f"{one.text}, and never asks it") if is_unread else one
+    elif taken is not None and (
+        left_out := [one for one in before if _too_far(one, saved[-1], taken, first) > 0]
+    ):
+        one = _stands_at(left_out[0], before, after, is_fault=True)
+        yield one._replace(what="skip", text=f"leaves out an epoch: {one.text}")
     elif is_anew and (alone := [one for one in steps if _runs_on(one, first)]):
         yield _stands_at(alone[0], before, after, is_fault=True)
 
@@ -69,6 +78,31 @@ def _is_earlier(taken: Moment, saved: Moment, first: Sequence[Moment]) -> bool:
     # Passes may have been longer in the first run, where a script counts its epochs by steps.
     takes_more = later.steps - here.steps < taken.steps * epochs
     return epochs > 0 < passes < taken.passes * epochs and takes_more
+
+
+def _too_far(name: str, saved: Moment, taken: Moment, first: Sequence[Moment]) -> int:
+    """Say whether it counts an epoch too many (1) or too few (-1) behind a save between two.
+
+    In as many passes over its data, and in as many steps, it should come as far as the first run
+    did. 0: it does, or not all of these saves were made between two epochs.
+    """
+    further = [one for one in first if one.what == SAVE and one.steps > saved.steps]
+    later = next((one for one in further if name in one.counts), None)
+    if not _is_epoch(name) or later is None or not {name} <= saved.counts.keys() & taken.counts:
+        return 0
+    came, due = (one.counts[name] - saved.counts[name] for one in (taken, later))
+    passes, steps = later.passes - saved.passes, later.steps - saved.steps
+    is_between = not (saved.in_epoch or later.in_epoch or taken.in_epoch)
+    if not is_between or min(passes, due, taken.passes) <= 0:
+        return 0
+    beyond = [came - due * ratio for ratio in (taken.passes / passes, taken.steps / steps)]
+    return int(min(beyond) >= 1) - int(max(beyond) <= -1)
+
+
+def _begins_anew_by_itself(name: str, first: Sequence[Moment]) -> bool:
+    """Whether it was less at one save of the first run than at the one before: in each epoch."""
+    counts = [one.counts[name] for one in first if one.what == SAVE and name in one.counts]
+    return any(two < one for one, two in itertools.pairwise(counts))
 
 
 def _runs_on(name: str, first: Sequence[Moment]) -> bool:

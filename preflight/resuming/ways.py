@@ -9,12 +9,9 @@ import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import NoneType
-from typing import Any, NamedTuple
+from typing import Any
 
-from preflight.resuming.moments import Moment, ResumeWay
-
-CHECKPOINT = "{checkpoint}"
-"""In what is typed for `--resume-with`: the place of the path."""
+from preflight.resuming.moments import ResumeWay
 
 _SURE = re.compile(
     r"resum|continue[_-]?(from|training)|restart[_-]?from|ckpt[_-]?path"
@@ -25,6 +22,14 @@ _MAYBE = re.compile(
     r"^-{1,2}(checkpoint|ckpt|load|load[_-]?(state|checkpoint|ckpt))$", re.IGNORECASE
 )
 _SAID = re.compile(r"\bresum|\bcontinue\b|\brestart", re.IGNORECASE)
+
+# Of options with other names, by which it is known that one resumes once something is loaded by it.
+_GUESSED = re.compile(r"^-{1,2}(cont|continue|restart|recover)$", re.IGNORECASE)
+_TOLD = re.compile(
+    r"\b(resum(e|es|ing)|continu(e|es|ing)|restart(s|ing)?|pick(s|ing)?)\b"
+    r".{0,40}\b(from|with|training)\b",
+    re.IGNORECASE | re.DOTALL,
+)
 
 # Of options that resume: how, and not from where.
 _OTHER = re.compile(
@@ -38,8 +43,8 @@ _SWITCHES = (("0", "1"), ("false", "true"), ("no", "yes"), ("off", "on"))
 # What else says that nothing is resumed, where a path may stand.
 _NOTHING = frozenset({"", "none", "null", *(off for off, _ in _SWITCHES)})
 
-# As scripts name an option that read `sys.argv` by hand.
-_QUOTED = re.compile(r"""["'](--?[a-zA-Z][\w-]*)=?["']""")
+QUOTED = re.compile(r"""["'](--?[a-zA-Z][\w-]*)=?["']""")
+"""An option as sources name it."""
 
 _LOADS = re.compile(r"load_state|load_checkpoint|load_from|resum|restore", re.IGNORECASE)
 
@@ -54,7 +59,7 @@ def may_go_on(texts: Iterable[str]) -> bool:
 
 def way_written(texts: Iterable[str]) -> ResumeWay | None:
     """Give the option that one of a script's own files looks for among its arguments."""
-    names = (name for one in texts if "argv" in one for name in _QUOTED.findall(one))
+    names = (name for one in texts if "argv" in one for name in QUOTED.findall(one))
     way = way_of(map(option, names), sys.argv[1:])
     return None if way is None else replace(way, is_guess=True)
 
@@ -79,11 +84,18 @@ def _leaves(config: Mapping[str, Any], within: str = "") -> Iterator[tuple[str, 
 
 def way_of(actions: Iterable[argparse.Action], given: Sequence[str]) -> ResumeWay | None:
     """Choose the option; one that takes a path before one that is a switch."""
+    actions = [*actions]
     found = [one for one in actions if _resumes(one)]
     found.sort(key=lambda one: (_is_switch(one), not _SURE.search(one.option_strings[0])))
-    if not found:
-        return None
-    one = found[0]
+    if found:
+        return _by(found[0], given)
+    guessed = [one for one in actions if _may_resume(one)]
+    guessed.sort(key=lambda one: (not _GUESSED.search(_name(one)), _is_switch(one)))
+    ways = (replace(_by(one, given), is_guess=True) for one in guessed)
+    return next((one for one in ways if not one.is_given), None)
+
+
+def _by(one: argparse.Action, given: Sequence[str]) -> ResumeWay:
     name, on = _name(one), _on(one)
     last = next((at for at in reversed(range(len(given))) if _names(one, given[at])), None)
     return ResumeWay(
@@ -177,111 +189,32 @@ def _name(one: argparse.Action) -> str:
 
 
 def _resumes(one: argparse.Action) -> bool:
-    if not one.option_strings:
-        return False
-    if _on(one) is None and (one.choices is not None or one.type in (int, float)):
+    if not _takes_one(one):
         return False
     name = _name(one)
-    if _OTHER.search(name):
+    return bool(_SURE.search(name)) or bool(_MAYBE.search(name) and _SAID.search(_help(one)))
+
+
+def _may_resume(one: argparse.Action) -> bool:
+    return _takes_one(one) and bool(_GUESSED.search(_name(one)) or _TOLD.search(_help(one)))
+
+
+def _takes_one(one: argparse.Action) -> bool:
+    """Whether it is an option that takes a path or is a switch, and says not how to resume."""
+    if not one.option_strings or names_other(_name(one)):
         return False
-    said = one.help if isinstance(one.help, str) else ""
-    return bool(_SURE.search(name)) or bool(_MAYBE.search(name) and _SAID.search(said))
+    return _on(one) is not None or (one.choices is None and one.type not in (int, float))
+
+
+def _help(one: argparse.Action) -> str:
+    return one.help if isinstance(one.help, str) else ""
 
 
 def names_resume(name: str) -> bool:
     """Whether a name of a variable or a key says that training goes on from what it holds."""
-    return bool(_SURE.search(name)) and not _OTHER.search(name)
+    return bool(_SURE.search(name)) and not names_other(name)
 
 
-class Start(NamedTuple):
-    """How a script is started again."""
-
-    words: list[str]
-    """That are added to its arguments."""
-
-    environ: Mapping[str, str] = {}
-    launch: Mapping[str, str] = {}
-    """Variables by which its ranks find each other."""
-
-    file: str = ""
-    """A configuration of which a key is set."""
-
-    key: str = ""
-    value: str | None = None
-    """To which it is set; None: to true."""
-
-    says_so: bool = True
-    """Whether what is given says that training goes on."""
-
-    is_guess: bool = False
-    """Whether it is one only if something is read of what was saved."""
-
-    place: int = 0
-    """Of what stands there among its arguments, the words are given instead."""
-
-    @property
-    def is_bare(self) -> bool:
-        """Whether it is started as it was."""
-        return not (self.words or self.environ or self.file)
-
-
-def starts_for(
-    saves: Sequence[Moment], ways: Sequence[ResumeWay], typed: str | None
-) -> list[Start]:
-    """Give the ways to start it again, the likeliest first, as far as they can be tried."""
-    if typed is not None:
-        return [Start(words_for(saves, None, typed) or [])]
-    return [_start(saves, one) for one in ways if not one.is_given]
-
-
-def _start(saves: Sequence[Moment], way: ResumeWay) -> Start:
-    value = path_of(saves) if way.takes_path else None
-    start = Start([], says_so=way.says_so, is_guess=way.is_guess)
-    if way.file:
-        return start._replace(file=way.file, key=way.option, value=value)
-    if way.is_variable:
-        name, _, word = way.option.partition("=")
-        return start._replace(environ={name: value or word})
-    return start._replace(words=words_for(saves, way, None) or [], place=way.place)
-
-
-def words_for(
-    saves: Sequence[Moment], way: ResumeWay | None, typed: str | None
-) -> list[str] | None:
-    """Write what is added to the script's arguments; None: it has no way to resume."""
-    if typed is not None:
-        import shlex
-
-        path = path_of(saves, folder=False)
-        return [word.replace(CHECKPOINT, path) for word in shlex.split(typed)]
-    if way is None or way.is_given:
-        return None
-    if not way.takes_path:
-        return [*filter(None, [way.option])]
-    path = path_of(saves)
-    if way.option.endswith("="):
-        return [way.option + (f"'{path}'" if "=" in path else path)]
-    return [*filter(None, [way.option]), path]
-
-
-def path_of(saves: Sequence[Moment], *, folder: bool = True) -> str:
-    """Choose of what was saved at one step the path from which a script goes on."""
-    whole = [one for one in saves if one.is_folder]
-    full = [one for one in saves if one.holds_state and one.counts]
-    partly = [one for one in saves if one.holds_state or one.counts]
-    best = (whole or full or partly or list(saves))[0]
-    home = _home(best)
-    is_one = whole or full or all(one.holds_state for one in saves)
-    if folder and not is_one and sum(_home(one) == home for one in saves) > 1:
-        return home
-    return best.path
-
-
-def files_in(folder: str, saves: Iterable[Moment]) -> list[str]:
-    """Give the files of one step that lie in a folder, those of a model first."""
-    files = [one.path for one in saves if not one.is_folder and _home(one) == folder]
-    return sorted(dict.fromkeys(files), key=lambda path: "model" not in path.rpartition("/")[2])
-
-
-def _home(save: Moment) -> str:
-    return save.path.replace("\\", "/").rpartition("/")[0]
+def names_other(name: str) -> bool:
+    """Whether a name says how training goes on or begins, and not from where."""
+    return bool(_OTHER.search(name))

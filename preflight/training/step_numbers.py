@@ -15,8 +15,11 @@ from preflight.training.finite import not_finite
 from preflight.training.origins import Origin
 from preflight.users_code.facts import Frame
 
-# First steps, and first gradients, whose numbers are looked at: to ask for them takes time.
+# First gradients whose losses are looked at: to ask for them takes time.
 _LOOKED_AT = 16
+
+# Steps after which all weights are read, which takes part of a step: later, the next loss tells.
+_WEIGHTS_AT = (1, 2, 4)
 
 _NAMES = 8
 
@@ -119,10 +122,7 @@ class StepNumbers:
         if id(optimizer) in self._last:
             self._took.append(now - self._last[id(optimizer)])
         taken = self._taken[id(optimizer)] = self._taken.get(id(optimizer), 0) + 1
-        # At the first, second, fourth, eighth step: to read all weights takes part of a step, and
-        # between two looks the loss tells.
-        is_due = taken <= _LOOKED_AT and taken & (taken - 1) == 0
-        if self.bad_weights is None and is_due and not is_captured():
+        if self.bad_weights is None and taken in _WEIGHTS_AT and not is_captured():
             own = [
                 one
                 for group in optimizer.param_groups

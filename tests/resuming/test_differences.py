@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from preflight.resuming.differences import chosen, differences, later_average
-from preflight.resuming.moments import SAVE, STEP, Average, Moment, Owner
+from preflight.resuming.moments import BEGIN, SAVE, STEP, Average, Moment, Owner
 
 BEGAN = tuple(float(one) for one in range(20))
 SAVED = tuple(one + 0.01 for one in BEGAN)
@@ -388,3 +388,39 @@ def test_a_run_that_goes_on_in_the_epoch_of_its_checkpoint_is_left_alone(in_epoc
     assert ("rate", True) in told(*within(0.1, epoch=0, step=4))
     assert ("step", False) in told(*within(0.05, epoch=0, step=2))
     assert told(*within(0.02, epoch=1, step=2)) == []
+
+
+LATE = replace(TRAINED, kind="Adam", weights=30)
+
+
+@pytest.mark.parametrize(("has_state", "told"), [(True, []), (False, ["optimizer"])])
+@pytest.mark.parametrize("is_made_at_once", [True, False])
+def test_an_optimizer_that_is_made_behind_the_first_step_is_compared(
+    has_state: bool,  # noqa: FBT001
+    told: list[str],
+    is_made_at_once: bool,  # noqa: FBT001
+) -> None:
+    """As it was before its own first step, or when it was made to be loaded."""
+    both = (TRAINED, LATE)
+    first = [
+        FIRST[0],
+        Moment(what=BEGIN, steps=1, owners=(TRAINED, replace(LATE, sample=BEGAN, has_state=False))),
+        replace(FIRST[1], owners=both),
+        replace(FIRST[2], owners=both),
+        replace(FIRST[3], owners=both),
+    ]
+    now = (TRAINED, replace(LATE, has_state=has_state))
+    again = [
+        replace(step(0, TRAINED, 2), owners=now if is_made_at_once else (TRAINED,)),
+        Moment(what=BEGIN, steps=1, owners=now),
+        save(2, TRAINED, counts={"epoch": 1}),
+    ]
+
+    assert [one.what for one in differences(first, again)] == told
+
+
+def test_an_optimizer_that_is_made_anew_in_each_epoch_begins_empty() -> None:
+    fresh = replace(TRAINED, has_state=False)
+    first = (*FIRST[:2], step(2, fresh, 2), FIRST[3])
+
+    assert differences(first, [step(0, fresh, 2), save(2, TRAINED, counts={"epoch": 1})]) == []

@@ -10,7 +10,8 @@ from preflight.resuming.every_way import ways_read
 from preflight.resuming.in_configs import configs_of, ways_by_config, with_key
 from preflight.resuming.in_sources import ways_in
 from preflight.resuming.moments import SAVE, Moment, ResumeWay
-from preflight.resuming.ways import Start, given_with, starts_for
+from preflight.resuming.starts import Start, starts_for
+from preflight.resuming.ways import given_with
 
 SAVED = [Moment(what=SAVE, steps=2, path="a/last.pt")]
 
@@ -32,7 +33,12 @@ def started(text: str, *given: str) -> list[Start]:
             Start(["a/last.pt"]),
         ),
         ("(resume,) = sys.argv[1:]\ngo_on(resume)", Start(["a/last.pt"])),
+        ("def main(resume=None): go_on(resume)\nmain(*sys.argv[1:])", Start(["a/last.pt"])),
+        ("def main(a=0): torch.load(a)\nmain(*sys.argv[1:2])", Start(["a/last.pt"])),
         ("if argv[1] == 'resume': go_on()", Start(["resume"])),
+        ("add('--warm-from')\ntorch.load(args.warm_from)", Start(["--warm-from", "a/last.pt"])),
+        ("add('--last')\np = Path(a.last)\ntorch.load(p)", Start(["--last", "a/last.pt"])),
+        ("add('--old')\nt.fit(ckpt_path=a.old)", Start(["--old", "a/last.pt"])),
         (
             "cfg = OmegaConf.from_cli()\nif cfg.get('resume_from'): go_on()",
             Start(["resume_from=a/last.pt"]),
@@ -73,6 +79,11 @@ def test_what_is_read_is_what_it_is_given(text: str, start: Start) -> None:
         "step = int(os.environ.get('RESUME_STEP', 0))",
         "from_cli().get('lr'); profiler.resume()",
         "if args.resume: torch.load(args.resume)",
+        "add('--init-from')\ntorch.load(args.init_from)",
+        "add('--vocab')\nload_vocab(args.vocab)",
+        "add('--out')\ntorch.save(state, args.out)",
+        "torch.load(args.warm_from)",
+        "def main(lr=1, resume=None): go_on(resume)\nmain(*sys.argv[1:2])",
         "no python(",
     ],
 )

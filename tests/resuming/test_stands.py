@@ -159,3 +159,59 @@ def test_a_loop_that_always_begins_anew_shows_what_does(
 
     assert found() == ([("begins its loop over `e` anew", False)] if is_told else [])
     assert found(epoch=3) == [("saves step_1 once more", is_told)]
+
+
+@pytest.mark.parametrize(("counts", "is_told"), [((4, 0, 4), False), ((4, 8, 12), True)])
+def test_a_count_that_is_less_again_in_the_first_run_is_none_of_all_training(
+    counts: tuple[int, ...], *, is_told: bool
+) -> None:
+    first = [
+        Moment(what=SAVE, steps=2 * n, counts={"step": one}) for n, one in enumerate(counts, 1)
+    ]
+    found = of_counts(first[:1], first, [Moment(what=SAVE, steps=2, counts={"step": 0})])
+
+    assert bool([*found]) == is_told
+
+
+def between(steps: int, epoch: int, passes: int) -> Moment:
+    return replace(epochs(steps, epoch, passes), in_epoch=False)
+
+
+@pytest.mark.parametrize("loops", [1, 2])
+@pytest.mark.parametrize(
+    ("epoch", "said"),
+    [(0, "trains an epoch again that was over"), (1, ""), (2, "leaves out an epoch")],
+)
+def test_an_epoch_that_was_over_is_neither_trained_again_nor_left_out(
+    loops: int, epoch: int, said: str
+) -> None:
+    """Whichever the checkpoint names: the one that was over, or the next one."""
+    for shift in (0, 1):
+        first = [between(2 * n, n - 1 + shift, n * loops) for n in (1, 2, 3)]
+
+        found = [*of_counts(first[:1], first, [between(2, epoch + shift, loops)])]
+
+        told = [(one.text.partition(":")[0], one.is_fault) for one in found]
+        assert told == ([(said, True)] if said else [])
+
+
+def test_of_an_epoch_of_two_loops_the_first_alone_is_no_whole_one() -> None:
+    """It is saved between them, and goes on with the first one again, or with that of the next."""
+    first = [between(2, 0, 1), between(6, 1, 3)]
+
+    assert told(first, between(2, 0, 1)) == [("epoch", False)]
+    assert told(first, between(2, 1, 1)) == []
+
+
+def test_an_epoch_that_is_counted_by_steps_may_be_come_to_sooner() -> None:
+    """Of three steps each; the passes of the two runs are not of equal length."""
+    first = [between(5, 1, 3), between(8, 2, 6)]
+
+    assert told(first, between(4, 3, 3)) == []
+
+
+def test_an_epoch_in_which_it_was_saved_may_be_begun_again() -> None:
+    first = [epochs(2, 0, 1), epochs(4, 1, 2)]
+
+    assert told(first, epochs(2, 0, 1)) == [("epoch", False)]
+    assert told(first, epochs(2, 2, 1)) == []

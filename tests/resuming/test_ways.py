@@ -10,17 +10,16 @@ from typing import Any
 import pytest
 
 from preflight.resuming.moments import SAVE, Moment, ResumeWay
+from preflight.resuming.starts import path_of, words_for
 from preflight.resuming.ways import (
     AS_STARTED,
     as_action,
     given_with,
     may_go_on,
     option,
-    path_of,
     way_by_key,
     way_of,
     way_written,
-    words_for,
 )
 
 
@@ -104,6 +103,8 @@ def test_an_option_for_a_path_that_is_off_by_default_takes_one(how: dict[str, ob
         {"name": "--finetune_from_ckpt"},
         {"name": "--load-from"},
         {"name": "--restore-faces"},
+        {"name": "--restart-every", "type": int, "help": "restart the schedule from its peak"},
+        {"name": "--pretrained", "help": "weights to continue training from"},
     ],
 )
 def test_an_option_that_may_mean_something_else_is_left(option: dict[str, object]) -> None:
@@ -112,6 +113,24 @@ def test_an_option_that_may_mean_something_else_is_left(option: dict[str, object
 
 def test_a_checkpoint_to_resume_from_is_told_by_its_help() -> None:
     assert found({"name": "--checkpoint", "help": "resume from this file"}) is not None
+
+
+@pytest.mark.parametrize(
+    ("option", "word"),
+    [
+        ({"name": "--warm", "help": "resume from this checkpoint"}, "--warm"),
+        ({"name": "--state", "help": "file to pick up training from"}, "--state"),
+        ({"name": "--continue", "action": "store_true"}, "--continue"),
+        ({"name": "--restart"}, "--restart"),
+    ],
+)
+def test_an_option_that_may_well_resume_is_a_guess(option: dict[str, object], word: str) -> None:
+    """It is one for a resume once something is loaded by it; one that says so comes before."""
+    takes_path = "action" not in option
+
+    assert found(dict(option)) == ResumeWay(option=word, takes_path=takes_path, is_guess=True)
+    assert found(dict(option), given=(word, "a")) is None
+    assert found(option, {"name": "--resume"}) == ResumeWay(option="--resume", takes_path=True)
 
 
 def test_what_the_script_was_given_already_is_not_added() -> None:

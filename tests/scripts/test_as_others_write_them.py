@@ -154,3 +154,69 @@ def test_a_step_that_begins_anew_is_told_where_samples_are_saved_first(tmp_path:
     (told,) = seen.found
     assert told.message.startswith("saves `step` as 3 next, where the checkpoint has 4")
     assert told.message.endswith("--resume model-4.pt")
+
+
+WRITTEN = """
+import os, sys, tempfile, torch
+model = torch.nn.Linear(2, 1)
+optimizer = torch.optim.Adam(model.parameters())
+begin = 0
+if sys.argv[1:2] == ["--resume"]:
+    state = torch.load(sys.argv[2])
+    model.load_state_dict(state["model"])
+    begin = state["epoch"] + 1
+for epoch in range(begin, 4):
+    for batch in torch.utils.data.DataLoader(torch.ones(8, 2), 2):
+        optimizer.zero_grad(); model(batch).sum().backward(); optimizer.step()
+    descriptor, name = tempfile.mkstemp(dir=".")
+    with os.fdopen(descriptor, "wb") as file:
+        torch.save({"model": model.state_dict(), "epoch": epoch}, file)
+    os.replace(name, f"{epoch}.pt")
+"""
+
+
+def test_a_save_into_a_file_that_was_opened_by_its_descriptor_is_one(tmp_path: Path) -> None:
+    path = planted(tmp_path, WRITTEN)
+
+    seen = rehearse(path, wants=["SavedState", "Resumed"])
+
+    (told,) = seen.found
+    line = line_of(path, "optimizer =")
+    assert (told.check, told.at.line) == ("script-resume", line)
+    assert told.message.startswith("goes on with an empty state of Adam, which was not saved")
+    assert told.message.endswith("--resume 0.pt")
+
+
+ADDED_UP = """
+import sys, torch
+from accelerate import Accelerator
+accelerator = Accelerator(cpu=True, gradient_accumulation_steps=2)
+model = torch.nn.Linear(2, 1)
+optimizer = torch.optim.Adam(model.parameters())
+loader = torch.utils.data.DataLoader(torch.ones(16, 2), 2)
+model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
+steps = 0
+if sys.argv[1:2] == ["--resume"]:
+    accelerator.load_state(sys.argv[2])
+    steps = int(sys.argv[2].rpartition("-")[2])
+for epoch in range(steps // 4, 4):
+    skipped = steps % 4 * 2
+    for batch in accelerator.skip_first_batches(loader, skipped) if skipped else loader:
+        with accelerator.accumulate(model):
+            accelerator.backward(model(batch).sum())
+            optimizer.step()
+            optimizer.zero_grad()
+        if accelerator.sync_gradients:
+            steps += 1
+        if accelerator.sync_gradients and steps % 2 == 0:
+            accelerator.save_state(f"state-{steps}")
+"""
+
+
+def test_batches_that_accelerate_adds_up_are_no_count_of_training(tmp_path: Path) -> None:
+    pytest.importorskip("accelerate")
+    path = planted(tmp_path, ADDED_UP)
+
+    seen = rehearse(path, wants=["SavedState", "Resumed"], resume_with="--resume {checkpoint}")
+
+    assert seen.told == []

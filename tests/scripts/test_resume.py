@@ -103,6 +103,16 @@ FAULTS: dict[str, tuple[tuple[Change, ...], str, str]] = {
         "script-resume",
         "optimizer = torch.optim.AdamW(model.parameters(), lr=args.lr)",
     ),
+    "an epoch that was over and is trained again": (
+        (('checkpoint["epoch"] + 1', 'checkpoint["epoch"]'),),
+        "script-resume",
+        'torch.save(state, os.path.join(args.output, "last.pt.tmp"))',
+    ),
+    "an epoch that is left out": (
+        (('checkpoint["epoch"] + 1', 'checkpoint["epoch"] + 2'),),
+        "script-resume",
+        'torch.save(state, os.path.join(args.output, "last.pt.tmp"))',
+    ),
     "weights that are not loaded": (
         (('        model.load_state_dict(checkpoint["model"])\n', ""),),
         "script-resume",

@@ -63,3 +63,41 @@ def test_what_is_not_saved_or_not_loaded_of_the_second_one_is_told(
     assert found == told
     if any("Adam" in one and "weights" not in one for one in told):
         assert seen.found[0].at.line == line_of(path, "of_judges = torch")
+
+
+LAZY = """
+import sys, torch
+from torch.utils.data import DataLoader
+makes, judges = torch.nn.Linear(4, 4), torch.nn.Linear(4, 1)
+of_makes, of_judges, begin = torch.optim.Adam(makes.parameters()), None, 0
+if sys.argv[1:2] == ["--resume"]:
+    state = torch.load(sys.argv[2])
+    makes.load_state_dict(state["makes"]); judges.load_state_dict(state["judges"])
+    of_makes.load_state_dict(state["of_makes"])
+    begin = state["epoch"] + 1
+for epoch in range(begin, 3):
+    for batch in DataLoader(torch.ones(16, 4), 4):
+        of_makes.zero_grad(); makes(batch).sum().backward(); of_makes.step()
+        if of_judges is None:
+            of_judges = torch.optim.Adam(judges.parameters())
+            if begin: of_judges.load_state_dict(state["of_judges"])
+        of_judges.zero_grad(); judges(batch).sum().backward(); of_judges.step()
+    state = {"makes": makes.state_dict(), "judges": judges.state_dict(), "epoch": epoch}
+    state |= {"of_makes": of_makes.state_dict(), "of_judges": of_judges.state_dict()}
+    torch.save(state, "last.pt")
+"""
+
+
+@pytest.mark.parametrize("is_loaded", [True, False])
+def test_an_optimizer_that_is_made_behind_the_first_step_is_to_be_loaded(
+    tmp_path: Path, *, is_loaded: bool
+) -> None:
+    (tmp_path / "job").mkdir()
+    path = tmp_path / "job" / "train.py"
+    path.write_text(LAZY if is_loaded else LAZY.replace("if begin: of_judges", "if 0: of_judges"))
+
+    seen = rehearse(path, wants=["SavedState", "Steps", "Resumed"])
+
+    found = [(one.message.partition(",")[0], one.at.line) for one in seen.found]
+    line = line_of(path, "of_judges = torch.optim")
+    assert found == ([] if is_loaded else [("goes on with an empty state of Adam", line)])

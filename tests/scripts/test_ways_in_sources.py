@@ -171,3 +171,26 @@ def test_what_only_an_edit_changes_is_told_as_not_rehearsed(tmp_path: Path) -> N
     said = " ".join(render(rehearse(tmp_path), verbose=1).split())
 
     assert "resume not rehearsed: it has no option for it" in said
+
+
+WARM = (
+    (OPTION, '    parser.add_argument("--warm")\n'),
+    ("    if args.resume:", "    if args.warm:"),
+    ("torch.load(args.resume)", "torch.load(args.warm)"),
+)
+WEIGHTS = ('        model.load_state_dict(checkpoint["model"])\n', "")
+
+
+def test_an_option_of_any_name_resumes_where_an_optimizer_goes_on_by_it(tmp_path: Path) -> None:
+    write(tmp_path, "plain_resume.py", *WARM)
+    whole = rehearse(tmp_path)
+    write(tmp_path, "plain_resume.py", *WARM, WEIGHTS)
+    without_weights = rehearse(tmp_path)
+    write(tmp_path, "plain_resume.py", *WARM, UNLOADED)
+    start = rehearse(tmp_path)
+
+    assert f"resumed with --warm {LAST}: 2 steps" in " ".join(render(whole, verbose=1).split())
+    assert [one.verdict for one in (whole, without_weights, start)] == ["go", "no-go", "go"]
+    assert "if it resumes by that: --resume-with '--warm {checkpoint}'" in " ".join(
+        render(start, verbose=1).split()
+    )

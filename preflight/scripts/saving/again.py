@@ -14,7 +14,7 @@ from preflight.resuming.choice import NO_OPTION, Choice, choose
 from preflight.resuming.differences import chosen
 from preflight.resuming.facts import Resumed, SavedState
 from preflight.resuming.moments import Moment, read_lines
-from preflight.resuming.ways import Start, files_in, path_of
+from preflight.resuming.starts import Start, files_in, path_of
 from preflight.scripts.elsewhere import layer_of
 from preflight.scripts.facts import Rehearsal
 from preflight.scripts.read import look as run

@@ -14,7 +14,7 @@ import zlib
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from preflight.resuming.ways import Start
+from preflight.resuming.starts import Start
 
 _POLL = 0.05
 

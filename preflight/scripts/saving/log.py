@@ -16,7 +16,17 @@ from typing import Any, NamedTuple
 
 from preflight.processes.rank import ranks_in_group
 from preflight.resuming.facts import SavedState
-from preflight.resuming.moments import SAVE, STEP, Average, Moment, Moved, Owner, ResumeWay, line_of
+from preflight.resuming.moments import (
+    BEGIN,
+    SAVE,
+    STEP,
+    Average,
+    Moment,
+    Moved,
+    Owner,
+    ResumeWay,
+    line_of,
+)
 from preflight.scripts.facts import Met
 from preflight.scripts.failing import guarded
 from preflight.scripts.saving.loading import loaded
@@ -64,6 +74,7 @@ class Log:
 
         self._saved: dict[str, tuple[str, Frame | None]] = {}
         self._optimizers: list[tuple[weakref.ref[Any], Frame | None]] = []
+        self._begun: weakref.WeakSet[Any] = weakref.WeakSet()
         self._schedules: list[weakref.ref[Any]] = []
         self._averages = Averages()
         self._steps = 0
@@ -105,7 +116,7 @@ class Log:
         if not self._is_noted:
             self._is_noted = True
             self._keep_all()
-            owners, seen = self._owners(), self._look()
+            owners, seen = self._begins(), self._look()
             self._write(
                 Moment(
                     what=STEP,
@@ -119,7 +130,13 @@ class Log:
             )
         elif self._steps == 1 or self._averages.is_open:
             self._look()
+        if optimizer not in self._begun:  # it was made since
+            self._write(Moment(what=BEGIN, steps=self._steps, owners=self._begins()))
         self._steps += 1
+
+    def _begins(self) -> tuple[Owner, ...]:
+        self._begun.update(self._trains())
+        return self._owners()
 
     def _keep_all(self) -> None:
         """Keep what lies there behind the first save: a resume begins as after a crash there."""
@@ -249,7 +266,7 @@ class Log:
 
     def real(self, path: str) -> str:
         """Give the path that the script has named, as a whole one."""
-        own = None if self.watch.layer is None else self.watch.layer.own(path)
+        own = None if (layer := self.watch.layer) is None else layer.own(layer.named(path))
         return own or full_path(path)
 
     def read_back(self) -> None:
@@ -277,7 +294,7 @@ class Log:
 
     def way(self, way: ResumeWay) -> None:
         """Note how the script resumes."""
-        self.has_way = True
+        self.has_way |= not way.is_guess
         self._write(way)
 
     def _may_go_on(self) -> None:

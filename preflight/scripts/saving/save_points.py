@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from preflight.overlay.on_disk import path_of
 from preflight.scripts.points import Point
 from preflight.scripts.saving.arguments import POINTS as ARGUMENTS
 from preflight.scripts.saving.log import OF_LIGHTNING, File, log_of
@@ -17,6 +18,8 @@ def _path_in(place: int, name: str) -> Callable[[tuple[Any, ...], Mapping[str, A
     def path(args: tuple[Any, ...], named: Mapping[str, Any], _given: Any) -> str:
         file = named.get(name, args[place] if len(args) > place else "")
         file = getattr(file, "name", file) if not isinstance(file, os.PathLike) else file
+        if type(file) is int:  # of `os.fdopen`: it was opened by its path before
+            return path_of(file)
         return os.fsdecode(file) if isinstance(file, (str, bytes, os.PathLike)) else ""
 
     return path
@@ -37,7 +40,7 @@ def _saver(
     path_of: Callable[[tuple[Any, ...], Mapping[str, Any], Any], str],
     *,
     redirects: tuple[int, str] | None = None,
-    state: tuple[int, str] = (0, ""),
+    state: tuple[int, str] | None = (0, ""),
 ) -> Callable[[Any, Watch], Any]:
     """Wrap what saves: who saved what, and in which state training was."""
 
@@ -60,7 +63,7 @@ def _saver(
                     is_own = outermost and watch.is_own(watch.caller())
                     log.files[log.real(path)] = File(writer, watch.place(), is_own)
                 if outermost and (path or writer != "torch.save"):
-                    log.saved(path, writer, _given(state, args, named))
+                    log.saved(path, writer, state and _given(state, args, named))
                 return given
 
         return save
@@ -195,7 +198,8 @@ POINTS = (
     Point(
         module="accelerate.accelerator",
         name="Accelerator.save_state",
-        wrap=_saver("Accelerator.save_state", _returned),
+        # Its own `step` counts the batches of which gradients are added up, anew in each epoch.
+        wrap=_saver("Accelerator.save_state", _returned, state=None),
     ),
     *(
         Point(

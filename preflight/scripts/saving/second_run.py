@@ -15,7 +15,8 @@ from preflight.resuming.differences import chosen, differences, later_average
 from preflight.resuming.facts import Resumed
 from preflight.resuming.in_configs import with_key
 from preflight.resuming.moments import SAVE, STEP, Moment, WrittenDown, read_lines
-from preflight.resuming.ways import CHECKPOINT, Start, given_with
+from preflight.resuming.starts import CHECKPOINT, Start, path_of
+from preflight.resuming.ways import given_with
 from preflight.scripts.elsewhere import layer_of
 from preflight.scripts.facts import Ended, Rehearsal
 from preflight.scripts.process import start
@@ -26,7 +27,6 @@ from preflight.scripts.surroundings.standard_input import kept_in
 from preflight.scripts.watch import MOMENTS
 from preflight.values.names import name_of
 
-_BY_PLACE = f"--resume-with '{CHECKPOINT}'"
 _AS_IT_WAS = "the same arguments"
 NO_STEP = "left it no step to take"
 
@@ -137,13 +137,20 @@ def _judged(
         return replace(resumed, unasked=f"its arguments do not take {added}")
     found = differences(first, again) if resumed.saved_at is not None else []
     resumed = replace(_ended(resumed, ended), later=later_average(first))
-    if not begin.says_so and (found or resumed.error or resumed.how not in WHOLE):
-        why = f"{added} may be what it begins with; if it resumes by that:  {_BY_PLACE}"
+    says_so = begin.says_so or any(one.has_loaded_state for each in began for one in each.owners)
+    if not says_so and (found or resumed.error or resumed.how not in WHOLE):
+        why = f"{added} may be what it begins with; if it resumes by that:  {_typed(begin, first)}"
         return replace(resumed, unasked=why)
     if begin.is_bare and not any(one.holds_state or one.counts for one in chosen(first)):
         # Weights alone, which it loads by itself, may be meant for a start.
         found = [one._replace(is_fault=one.is_fault and one.what == "weights") for one in found]
     return replace(resumed, differences=tuple(found))
+
+
+def _typed(begin: Start, first: Sequence[Moment]) -> str:
+    """Give what is typed for it to be taken for a resume."""
+    path = path_of(chosen(first))
+    return f"--resume-with '{' '.join(one.replace(path, CHECKPOINT) for one in begin.words)}'"
 
 
 def _named(what: str, heard: Heard) -> set[str]:
