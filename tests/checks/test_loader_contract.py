@@ -161,6 +161,10 @@ class OfFields:
     def __init__(self) -> None:
         self.image = 1
 
+    def __repr__(self) -> str:
+        """Name the case alike in every process of a test run."""
+        return "OfFields()"
+
 
 OF_WAYS: list[object] = [
     {"image": {"id": 1, "size": (2, 3)}, "label": 4},
