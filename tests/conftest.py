@@ -75,6 +75,9 @@ def pytest_collection() -> Iterator[None]:
 @pytest.hookimpl(tryfirst=True, specname="pytest_collection_modifyitems")
 def _in_one_order(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Lay what was collected in one order, before it is shuffled: all processes must have that."""
+    placed = [item.nodeid for item in items if " at 0x" in item.nodeid]
+    if placed:
+        raise pytest.UsageError(f"cases that no two processes name alike: {placed[0]}")
     if hasattr(config, "workerinput"):
         items.sort(key=lambda item: item.path)
 

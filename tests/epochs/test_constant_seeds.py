@@ -133,9 +133,7 @@ def test_a_seed_that_is_the_same_for_all_samples_is_told(
     assert random.getstate() == before
 
 
-@pytest.mark.parametrize(
-    "draw", [by_index, by_worker, in_pairs, beside, anew, not_at_all, chosen], ids=str
-)
+@pytest.mark.parametrize("draw", [by_index, by_worker, in_pairs, beside, anew, not_at_all, chosen])
 def test_what_seeds_otherwise_is_left_alone(draw: Callable[[int], object]) -> None:
     assert found(draw) is None
 
