@@ -16,6 +16,7 @@ from preflight.syntax.running import last_name, text_of
 # What is loaded by a name that says nothing of it: not `json.load`, `load_dataset`, `load_config`.
 _LOADS = re.compile(r"(?:^|_)(?:load|restore|resume)(?:_|$)", re.IGNORECASE)
 _OTHER_LOADS = re.compile(r"json|yaml|toml|pickle|np\.|data|conf|image|vocab|token", re.IGNORECASE)
+_SAVES = re.compile(r"save|dump|write", re.IGNORECASE)
 
 # The one word that begins all of `resume`, `resumed`, `resuming`.
 _WORD = re.compile(r"resum", re.IGNORECASE)
@@ -139,18 +140,31 @@ class _Source:
         """Whether something is loaded by it."""
         return any(self._loads(one) for one in self.uses(read))
 
+    def is_saved(self, read: _Read) -> bool:
+        """Whether something is saved by it."""
+        handed = (one for node in self.uses(read) for one in self._handed_to(node))
+        return any(
+            isinstance(one, ast.Call) and _SAVES.search(last_name(one.func)) for one in handed
+        )
+
     def _loads(self, node: ast.AST) -> bool:
+        for one in self._handed_to(node):
+            if isinstance(one, ast.keyword):
+                if names_resume(one.arg or ""):
+                    return True
+                continue
+            called = ast.unparse(one.func)
+            if _LOADS.search(called.rpartition(".")[2]) and not _OTHER_LOADS.search(called):
+                return True
+        return False
+
+    def _handed_to(self, node: ast.AST) -> Iterator[ast.keyword | ast.Call]:
+        """Give the calls to which something is handed, and by which words, the innermost first."""
         one: ast.AST | None = node
         while one is not None and not isinstance(one, ast.stmt):
             one = self._around.get(id(one))
-            if isinstance(one, ast.keyword) and names_resume(one.arg or ""):
-                return True
-            if isinstance(one, ast.Call) and node is not one.func:
-                called = ast.unparse(one.func)
-                last = called.rpartition(".")[2]
-                if _LOADS.search(last) and not _OTHER_LOADS.search(called):
-                    return True
-        return False
+            if isinstance(one, ast.keyword) or (isinstance(one, ast.Call) and node is not one.func):
+                yield one
 
     def compared(self, read: _Read) -> str | None:
         """Give the text that it is to be, where it is a switch: `1`, `true`, `resume`."""
@@ -209,7 +223,10 @@ def ways_in(texts: Iterable[str], given: Sequence[str]) -> list[ResumeWay]:
     texts = [*texts]
     sources = [_Source(tree) for tree in map(parsed, texts) if tree is not None]
     found = [way for one in sources for way in _by_place(one, given)]
-    declared = {_plain(name): name for one in texts for name in QUOTED.findall(one)}
+    # What a script loads from where it saves, it loads by itself once more.
+    saved = {_last(read) for one in sources for read in one.asked_by_key() if one.is_saved(read)}
+    options = (name for one in texts for name in QUOTED.findall(one))
+    declared = {_plain(name): name for name in options if _plain(name) not in saved}
     found += [way for one in sources for way in _by_option(one, given, declared)]
     apart = [one for one in texts if _TAKES_APART.search(one) and _READS.search(one)]
     if apart:
@@ -248,10 +265,14 @@ def _by_option(
 ) -> Iterator[ResumeWay]:
     """Give options by which something is loaded, whatever they are called."""
     for read in source.asked_by_key():
-        name = declared.get(read.name.rpartition(".")[2], "")
+        name = declared.get(_last(read), "")
         is_given = any(one.partition("=")[0] == name for one in given)
         if name and not is_given and not names_other(name) and source.is_loaded(read):
             yield ResumeWay(option=name, takes_path=True, is_guess=True, says_so=names_resume(name))
+
+
+def _last(read: _Read) -> str:
+    return read.name.rpartition(".")[2]
 
 
 def _plain(name: str) -> str:

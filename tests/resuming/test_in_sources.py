@@ -83,6 +83,8 @@ def test_what_is_read_is_what_it_is_given(text: str, start: Start) -> None:
         "add('--vocab')\nload_vocab(args.vocab)",
         "add('--out')\ntorch.save(state, args.out)",
         "torch.load(args.warm_from)",
+        "add('--out')\nif exists(args.out): torch.load(args.out)\ntorch.save(state, args.out)",
+        "add('--out')\nload_state(join(a.out, 'x'))\ndef save(c): c.save_state(join(c.out, 'x'))",
         "def main(lr=1, resume=None): go_on(resume)\nmain(*sys.argv[1:2])",
         "no python(",
     ],
