@@ -64,3 +64,13 @@ def test_workers_that_one_rank_alone_would_have_give_each_sample_are_known() -> 
     found = left(parts, doubled(*range(64), alone=(*range(64),)))
 
     assert found == OtherItems("several", 60, 64)
+
+
+def test_it_matters_not_which_of_them_has_told_first() -> None:
+    """What fills no batch is dropped, so that each of them has as many."""
+    parts = [named(*range(40), about={"drop_last": True, "batch_size": 2})]
+    parts += [named(*range(2, 42), about={"drop_last": True, "batch_size": 2})]
+    found = [left(each, named(*range(40))) for each in (parts, parts[::-1])]
+
+    assert found[0] == found[1]
+    assert found[0].cause == "several"

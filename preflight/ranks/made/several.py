@@ -52,14 +52,22 @@ def _once_each(whole: Told) -> Told:
 
 
 def _follow_on(told: Sequence[Told]) -> bool:
-    """Whether each rank has what the first has, but for some at the begin: `names[rank:]`.
+    """Whether each rank has what one of them has, but for some at the begin: `names[rank:]`.
 
     So it is where steps are too small for so many ranks, and each of them begins elsewhere. What
-    fills no batch at the end may be of one, and not of the other.
+    fills no batch at the end may be of one, and not of the other, so that several have the most.
     """
-    first, *others = sorted(told, key=count, reverse=True)
     if any(one["by"] not in SURE or not one["keys"] for one in told):
         return False
+    most = max(map(count, told))
+    return any(
+        _are_behind(one, [*told[:at], *told[at + 1 :]])
+        for at, one in enumerate(told)
+        if count(one) == most
+    )
+
+
+def _are_behind(first: Told, others: Sequence[Told]) -> bool:
     batches = streams(first) * (first["about"]["batch_size"] or 1)
     mixed = batches if first["is_stream"] else 0
     dropped = batches if first["about"]["drop_last"] else 0

@@ -114,11 +114,12 @@ def are_twice(keys: Sequence[int]) -> bool:
 def _run(loader: Any, alive: Callable[[], None]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Count the batches of a stream, and keep what they tell of its samples."""
     endless = never_ends(loader)
-    until = time.monotonic() + STREAM_SECONDS
+    until = None  # counted from the first batch: workers take long to start on a busy machine
     found: dict[str, Any] = {"by": "", "keys": [], "names": [], "samples": 0}
     number, ended = 0, True
     for batch in loader:
         number += 1
+        until = until or time.monotonic() + STREAM_SECONDS
         _keep(found, batch if isinstance(batch, _Told) else _Keys(each=True)(rows_of(batch)))
         alive()
         if endless or time.monotonic() > until or number >= MOST_BATCHES:
