@@ -109,7 +109,7 @@ def _alike(facts: RandomDraws) -> bool:
 def _of_seeds(facts: RandomDraws, seeded: SeededAlike) -> Finding:
     """Tell a data set that seeds alike for each sample."""
     return loader_random.found(
-        f"each sample has the same random numbers, in all epochs: {seeded.dataset} seeds by "
+        f"2 of 2 samples have the same random numbers, each time: {seeded.dataset} seeds by "
         f"`{shown(seeded.code)}` whichever sample it is asked for",
         at=seeded.at.at(facts.name),
         why="All samples are cropped, flipped and dropped in one and the same way, each time.",

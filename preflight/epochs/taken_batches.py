@@ -9,8 +9,9 @@ is meant.
 from __future__ import annotations
 
 import contextlib
+import functools
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from preflight.epochs.facts import LostBatches
@@ -30,6 +31,27 @@ class _Taken(NamedTuple):
     rows: int | None
 
 
+@contextlib.contextmanager
+def fetching(dataset: object, fetch: Callable[[Callable[[], Any]], Any]) -> Iterator[None]:
+    """Have a function fetch what the DataLoaders of a data set give meanwhile, batch by batch."""
+    from torch.utils.data import dataloader
+
+    kind: Any = dataloader._BaseDataLoaderIter  # noqa: SLF001
+    following = kind.__next__
+
+    @passes_on
+    def following_one(iterator: Any) -> Any:
+        if own_attributes(iterator).get("_dataset") is not dataset:
+            return following(iterator)
+        return fetch(functools.partial(following, iterator))
+
+    kind.__next__ = following_one
+    try:
+        yield
+    finally:
+        kind.__next__ = following
+
+
 class TakenBatches:
     """Notes what is taken of a DataLoader in an epoch, and what is given of it."""
 
@@ -42,34 +64,22 @@ class TakenBatches:
         self.error: Exception | None = None
         """What came in place of a batch."""
 
-    @contextlib.contextmanager
-    def noting(self) -> Iterator[None]:
+    def noting(self) -> contextlib.AbstractContextManager[None]:
         """Note meanwhile what any iterator of that data set gives."""
-        from torch.utils.data import dataloader
+        return fetching(self._dataset, self._fetch)
 
-        kind: Any = dataloader._BaseDataLoaderIter  # noqa: SLF001
-        following = kind.__next__
-
-        @passes_on
-        def following_one(iterator: Any) -> Any:
-            if own_attributes(iterator).get("_dataset") is not self._dataset:
-                return following(iterator)
-            try:
-                batch = following(iterator)
-            except StopIteration:
-                self._ends += 1
-                raise
-            except Exception as error:
-                self.error = error
-                raise
-            self._take(batch)
-            return batch
-
-        kind.__next__ = following_one
+    @passes_on
+    def _fetch(self, following: Callable[[], Any]) -> Any:
         try:
-            yield
-        finally:
-            kind.__next__ = following
+            batch = following()
+        except StopIteration:
+            self._ends += 1
+            raise
+        except Exception as error:
+            self.error = error
+            raise
+        self._take(batch)
+        return batch
 
     def _take(self, batch: Any) -> None:
         parts = self._parts(batch)

@@ -7,11 +7,12 @@ import gc
 import mmap
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 from preflight.batches.facts import OnTheWay, Parcel
+from preflight.epochs.taken_batches import fetching
 from preflight.host.room import open_files, shared_memory
 from preflight.loaders.wrappers import makes_its_own, real_loader
 from preflight.objects.attributes import classes, own_attributes
@@ -76,29 +77,17 @@ class Weighed:
         self._dataset = own_attributes(real).get("dataset") if makes_its_own(loader) else None
         self._most = Parcel()
 
-    @contextlib.contextmanager
-    def noting(self) -> Iterator[None]:
+    def noting(self) -> contextlib.AbstractContextManager[None]:
         """Note meanwhile what any iterator of that data set gives."""
         if self._dataset is None:
-            yield
-            return
-        from torch.utils.data import dataloader
+            return contextlib.nullcontext()
+        return fetching(self._dataset, self._fetch)
 
-        kind: Any = dataloader._BaseDataLoaderIter  # noqa: SLF001
-        following = kind.__next__
-
-        @passes_on
-        def following_one(iterator: Any) -> Any:
-            batch = following(iterator)
-            if own_attributes(iterator).get("_dataset") is self._dataset:
-                self._most = max(self._most, parcel_of(batch), key=lambda one: one.bytes)
-            return batch
-
-        kind.__next__ = following_one
-        try:
-            yield
-        finally:
-            kind.__next__ = following
+    @passes_on
+    def _fetch(self, following: Callable[[], Any]) -> Any:
+        batch = following()
+        self._most = max(self._most, parcel_of(batch), key=lambda one: one.bytes)
+        return batch
 
     def parcel_of(self, batch: Any) -> Parcel:
         """Say how much a batch takes, or those do of which it was made."""

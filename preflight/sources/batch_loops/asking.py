@@ -11,20 +11,19 @@ def asks(statement: ast.stmt, name: str) -> bool:
     Blocks do by all that they name; of others, what chooses by it: `batch or empty`.
     """
     if not isinstance(statement, (ast.Assign, ast.AnnAssign, ast.Expr, ast.AugAssign)):
-        return is_named(ast.Name(name), statement)
+        return is_named(name, statement)
     return any(_chooses(one, name) for one in ast.walk(statement))
 
 
-def is_named(target: ast.expr, node: ast.AST) -> bool:
+def is_named(name: str, node: ast.AST) -> bool:
     """Whether a name stands in it."""
-    name = target.id if isinstance(target, ast.Name) else None
     return any(isinstance(one, ast.Name) and one.id == name for one in ast.walk(node))
 
 
 def _chooses(node: ast.AST, name: str) -> bool:
     match node:
         case ast.IfExp(test=test):
-            return is_named(ast.Name(name), test)
+            return is_named(name, test)
         case ast.BoolOp(values=several):
             return any(_is(one, name) for one in several)
         case ast.Compare(left=left, comparators=others):

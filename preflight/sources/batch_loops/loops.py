@@ -142,7 +142,7 @@ def _begun(body: Body) -> Iterator[_Begun]:
             yield _Begun(node.lineno, node.target, node.iter, node.body, node)
         elif isinstance(node, COMPREHENSIONS):
             first = node.generators[0]
-            chosen = any(is_named(first.target, one) for one in first.ifs)
+            chosen = any(is_named(ast.unparse(first.target), one) for one in first.ifs)
             yield _Begun(node.lineno, first.target, first.iter, asks=chosen)
         elif isinstance(node, ast.Call) and last_name(node.func) == "filter":
             if len(node.args) == 2:
@@ -215,7 +215,7 @@ def _is_asked_about(statement: ast.stmt, name: str, body: Body, items: PassedIte
         for one in handed.statements:
             if asks(one, handed.name):
                 return True
-            if is_named(ast.Name(handed.name), one):
+            if is_named(handed.name, one):
                 break
     return False
 
