@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 from preflight.objects.attributes import classes
 from preflight.objects.source_trees import function_tree
-from preflight.syntax.bodies import ENDS, caught_in, children, own
+from preflight.syntax.bodies import ENDS, caught_in, own
+from preflight.syntax.parsing import children
 
 # Who catches less than that names what is to be left out: a filter, and no error that is swallowed.
 _BROAD = frozenset({"", "Exception", "BaseException", "OSError", "IOError", "EnvironmentError"})

@@ -26,8 +26,8 @@ _WORDS = f"environ|getenv|putenv|dotenv|{JOINS}"
 
 _ASKED = frozenset({"os", "os.environ", "os.getenv", "os.putenv"})
 
-# Who gives them such a name writes one of these.
-_RENAMES = re.compile(r"\bos\b.*\bas\b|\bfrom\s+os\b|=[\s(]*(?:\w+\.)?environ\b")
+# Who gives them such a name writes one of these; what begins with a letter is found sooner.
+_RENAMES = re.compile(r"os\b.*\bas\b|from\s+os\b|=[\s(]*(?:\w+\.)?environ\b")
 
 _SET_BY_WINDOWS = frozenset(
     {
@@ -72,7 +72,7 @@ def environment_reads(parsed: Parsed, file: str) -> FoundReads:
     names = _names(parsed)
     torch = names_of_torch(parsed)
     also = [*(name for name, full in names.items() if full != "os"), *torch]
-    spelled = [rf"\b{re.escape(name)}\b" for name in also]
+    spelled = [rf"{re.escape(name)}\b" for name in also]
     places = parsed.lines_of(re.compile("|".join((_WORDS, *spelled))))
     hard: list[tuple[EnvironmentRead, Around]] = []
     needed: set[int] = set()

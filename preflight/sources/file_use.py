@@ -22,15 +22,12 @@ from preflight.syntax.running import FUNCTIONS, last_name, text_of
 _ACTS = (b"exists(", b"isfile(", b"is_file(", b"listdir", b"scandir", b"iterdir", b"glob(")
 _WALK = re.compile(rb"\bwalk\(")
 _NAMES_TABLE = re.compile(rb"\.(?:csv|tsv|jsonl?|txt|lst)[\"']")
-_IMAGES = re.compile(
-    rb"Image\.open|imread|read_image|decode_image|decode_jpeg|"
-    rb"\.(?:jpe?g|png|webp|gif|bmp|tiff?)[\"']",
-    re.IGNORECASE,
-)
+_IMAGES = (b"Image.open", b"imread", b"read_image", b"decode_image", b"decode_jpeg")
+_SUFFIX = re.compile(rb"\.(?i:jpe?g|png|webp|gif|bmp|tiff?)[\"']")
 
-_FOLDERS = re.compile(
-    rb"[\"'][^\"'\s]*(?:mask|label|anno|seg|depth|target|gt)\w*/[^\"'\s]*[\"']", re.IGNORECASE
-)
+# From a slash to the end of its text, which is found sooner than a whole text.
+_PATH = re.compile(rb"/[^\"'\s]*[\"']")
+_FOLDER = re.compile(rb"\S*(?:mask|label|anno|seg|depth|target|gt)\w*/", re.IGNORECASE)
 
 _LISTS = frozenset({"listdir", "scandir", "iterdir", "walk", "glob", "iglob", "rglob"})
 _TEXT = re.compile(rf"\.?(?:{'|'.join(sorted(PLAIN))}|json)")
@@ -50,9 +47,21 @@ _LONGEST = 200
 
 def may_use_files(content: bytes) -> bool:
     """Say whether a source may do any of this with images, without parsing it."""
-    if _acts(content) and _IMAGES.search(content) is not None:
-        return True
-    return _FOLDERS.search(content) is not None
+    return (_acts(content) and _reads_images(content)) or _names_folders(content)
+
+
+def _reads_images(content: bytes) -> bool:
+    return any(word in content for word in _IMAGES) or _SUFFIX.search(content) is not None
+
+
+def _names_folders(content: bytes) -> bool:
+    """Whether a text names a folder of what belongs to images: `"masks/a.png"`."""
+    for path in _PATH.finditer(content):
+        first = max(0, path.start() - _LONGEST)
+        begin = max(content.rfind(sign, first, path.start()) for sign in (b'"', b"'"))
+        if begin >= 0 and _FOLDER.match(content, begin, path.end()):
+            return True
+    return False
 
 
 def _acts(content: bytes) -> bool:

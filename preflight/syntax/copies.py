@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from preflight.objects.facts import ModelCopy
-from preflight.syntax.parsing import Parsed
+from preflight.syntax.parsing import Parsed, everything_in
 from preflight.syntax.running import key_of, last_name
 from preflight.syntax.source_files import is_test
 from preflight.syntax.surroundings import called, walk
@@ -171,7 +171,7 @@ def _copies_what_it_is_given(node: ast.ClassDef) -> bool:
     made = methods.get("__init__")
     if made is None:
         return False
-    names = {called(one) for one in ast.walk(made) if isinstance(one, ast.Call)}
+    names = {called(one) for one in everything_in(made) if isinstance(one, ast.Call)}
     given = {one.arg for one in (*made.args.args[1:], *made.args.kwonlyargs)}
     return any(
         isinstance(one, ast.Call)
@@ -181,5 +181,5 @@ def _copies_what_it_is_given(node: ast.ClassDef) -> bool:
         and _is_model(key_of(one.args[0]) or "")
         for name, method in methods.items()
         if method is made or name in names
-        for one in ast.walk(method)
+        for one in everything_in(method)
     )

@@ -28,7 +28,7 @@ def names_of_torch(parsed: Parsed) -> frozenset[str]:
     """
     if not any(JOINS in line for line in parsed.lines):
         return frozenset()
-    places = parsed.lines_of(re.compile(r"\btorch\b"))
+    places = parsed.lines_of(re.compile(r"torch\b"))
     names = imported(node for node, _ in walk(parsed.tree, places))
     split = {name: full.split(".") for name, full in names.items()}
     return frozenset(n for n, full in split.items() if full[0] == "torch" and full[-1] in _LEADS)

@@ -9,6 +9,8 @@ import ast
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
+from preflight.syntax.parsing import children, everything_in
+
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 # How deeply tests are followed through `and`, `or` and `not`.
@@ -202,7 +204,7 @@ def last_name(node: ast.AST | None) -> str:
 
 def called_in(node: ast.AST) -> set[str]:
     """Give the last words of the names that are called in it."""
-    return {last_name(one.func) for one in ast.walk(node) if isinstance(one, ast.Call)}
+    return {last_name(one.func) for one in everything_in(node) if isinstance(one, ast.Call)}
 
 
 def text_of(node: ast.AST | None) -> str | None:
@@ -268,6 +270,6 @@ def header(node: ast.AST) -> list[ast.AST]:
     """Give the parts of a statement or an expression that are no statements themselves."""
     return [
         one
-        for one in ast.iter_child_nodes(node)
+        for one in children(node)
         if not isinstance(one, (ast.stmt, ast.ExceptHandler, ast.match_case))
     ]

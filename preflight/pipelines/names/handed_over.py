@@ -20,6 +20,7 @@ from preflight.pipelines.names.own_calls import (
     may_be_called,
 )
 from preflight.syntax.given_values import OPTIONS, assigned, bound_by, defaults, given_by
+from preflight.syntax.parsing import children, everything_in
 from preflight.syntax.running import FUNCTIONS, is_none, last_name, text_of
 from preflight.syntax.surroundings import called
 
@@ -78,7 +79,7 @@ class HandedOver:
             node, own, of = waiting.pop()
             callee = node.func if isinstance(node, ast.Call) else None
             by = called(node) if isinstance(node, ast.Call) else by_class(node)
-            for one in ast.iter_child_nodes(node):
+            for one in children(node):
                 inner, its = own, of
                 if isinstance(one, FUNCTIONS):
                     inner, its = OwnFunction(one, of), ""
@@ -201,7 +202,7 @@ class HandedOver:
         text = ast.unparse(first)
         one_name = all(one is not None and ast.unparse(one) == text for one in each)
         by = around.pop()
-        bound = [n for node in ast.walk(by.node) for n in bound_by(node)] if by else []
+        bound = [n for node in everything_in(by.node) for n in bound_by(node)] if by else []
         return first if one_name and bound.count(root.id) == 1 else None
 
     def _default(self, own: OwnFunction, name: str, default: ast.expr | None) -> ast.expr | None:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from preflight.pipelines.names.handed_over import HandedOver
+from preflight.syntax.parsing import everything_in
 from preflight.syntax.written_texts import WrittenTexts
 
 ROOTS = frozenset({"WebDataset", "DataPipeline"})
@@ -72,7 +73,7 @@ class Meanings:
     def _of(self, node: ast.expr, said: Mapping[int, str]) -> str:
         waiting, seen, found = [node], set[int](), ""
         while waiting:
-            for one in ast.walk(waiting.pop()):
+            for one in everything_in(waiting.pop()):
                 if id(one) in seen:
                     continue
                 seen.add(id(one))

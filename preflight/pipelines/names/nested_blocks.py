@@ -7,6 +7,7 @@ import operator
 from collections.abc import Container, Iterable, Iterator
 
 from preflight.syntax.given_values import bound_by
+from preflight.syntax.parsing import everything_in
 from preflight.syntax.surroundings import called
 
 
@@ -36,7 +37,7 @@ def added_by(statement: ast.stmt) -> tuple[str, ast.expr] | None:
 
 def bound_in(node: ast.AST) -> set[str]:
     """Give the names to which something in a node gives a value."""
-    return {name for one in ast.walk(node) for name in bound_by(one)}
+    return {name for one in everything_in(node) for name in bound_by(one)}
 
 
 def heads(node: ast.stmt) -> Iterator[ast.AST]:

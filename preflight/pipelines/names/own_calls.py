@@ -6,6 +6,7 @@ import ast
 from typing import TypeGuard
 
 from preflight.syntax.given_values import defaults
+from preflight.syntax.parsing import everything_in
 from preflight.syntax.running import FUNCTIONS, last_name
 from preflight.syntax.surroundings import called
 
@@ -39,7 +40,7 @@ def by_class(node: ast.AST) -> str:
     if not isinstance(node, ast.ClassDef):
         return ""
     own = any(isinstance(one, FUNCTIONS) and one.name == "__init__" for one in node.body)
-    calls = any(last_name(one) in ("super", "__init__") for one in ast.walk(node))
+    calls = any(last_name(one) in ("super", "__init__") for one in everything_in(node))
     return BEGINS_ANEW if own and not calls else ""
 
 

@@ -22,7 +22,7 @@ from preflight.pipelines.names.nested_blocks import (
     opened,
 )
 from preflight.syntax.given_values import assigned, bound_by, constants_of
-from preflight.syntax.parsing import nodes_of
+from preflight.syntax.parsing import children, everything_in, nodes_of
 from preflight.syntax.running import FUNCTIONS
 from preflight.syntax.surroundings import called
 
@@ -111,7 +111,7 @@ class _Job:
             if own is None:
                 break
             self.go_through(id(own.node))
-            ends = [one for one in ast.walk(own.node) if isinstance(one, ast.Return)]
+            ends = [one for one in everything_in(own.node) if isinstance(one, ast.Return)]
             if len(ends) != 1 or ends[0].value is None:
                 return
             holder = self.meanings.texts.meant(ends[0].value)
@@ -140,7 +140,7 @@ class _Flow:
                     _Flow(self.job, self.shared).body(one.body)
                 self.known.pop(one.name, None)
             elif isinstance(one, (ast.With, ast.AsyncWith)):
-                self._read([each for item in one.items for each in ast.iter_child_nodes(item)])
+                self._read([each for item in one.items for each in children(item)])
                 self.known |= opened(one.items, self.shared)
                 self.body(one.body)
             elif isinstance(one, (ast.If, ast.Match, *_LOOPS, *_TRIES)):
@@ -196,9 +196,9 @@ class _Flow:
 
     def _read(self, nodes: Iterable[ast.AST]) -> None:
         """Say what names stand for, and forget those that get another value, or are changed."""
-        each = [inner for node in nodes for inner in ast.walk(node)]
+        each = [inner for node in nodes for inner in everything_in(node)]
         lambdas = [one for one in each if isinstance(one, ast.Lambda)]
-        later = {id(inner) for one in lambdas for inner in ast.walk(one)}
+        later = {id(inner) for one in lambdas for inner in everything_in(one)}
         inside = {n for one in each if isinstance(one, ast.comprehension) for n in bound_in(one)}
         for one in each:
             if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load):
@@ -259,7 +259,7 @@ class _Flow:
             self.body(block)
             ends.append(self.known)
         leaving = ast.Return if isinstance(node, _LOOPS) else (ast.Return, ast.Break, ast.Continue)
-        leaves = any(isinstance(one, leaving) for one in ast.walk(node))
+        leaves = any(isinstance(one, leaving) for one in everything_in(node))
         self.known = {}
         for name, value in before.items():
             same = all(one.get(name) is start[name] for one in ends)
@@ -279,7 +279,7 @@ class _Flow:
     def _again(self, node: ast.stmt, start: _Known, before: _Known) -> _Known:
         """Give what is known in a block that others have run before, or it itself."""
         self.known = dict(start)
-        self._change(ast.walk(node))
+        self._change(everything_in(node))
         bound = bound_in(node)
         return {
             name: value

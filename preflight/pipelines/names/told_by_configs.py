@@ -20,7 +20,7 @@ from preflight.pipelines.names.meanings import Meanings, place_of
 from preflight.pipelines.names.own_calls import is_of_hydra
 from preflight.pipelines.names.settings_said import SettingsSaid
 from preflight.settings.config_values import read_config
-from preflight.syntax.parsing import nodes_of
+from preflight.syntax.parsing import everything_in, nodes_of
 from preflight.syntax.running import is_none, last_name, text_of
 from preflight.syntax.surroundings import called
 from preflight.values.names import name_of
@@ -173,7 +173,7 @@ class ToldByConfigs:
     def _returned(self, call: ast.Call, depth: int) -> SettingsSaid | None:
         """Give what a function of the job's own gives, where it ends in one place."""
         own = self.meanings.handed.meant_by(call)
-        ends = [] if own is None else [*ast.walk(own.node)]
+        ends = [] if own is None else [*everything_in(own.node)]
         given = [one.value for one in ends if isinstance(one, ast.Return) and one.value is not None]
         return self._settings(given[0], depth) if len(given) == 1 else None
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import product
+from itertools import chain, product
 from typing import NamedTuple, TypeAlias, TypeGuard
 
 from preflight.sources.batch_loops.passed_items import PASS_ON, PassedItems, only, written
-from preflight.syntax.bodies import ENDS, TRIES, Body, children, own, parameters, stored
+from preflight.syntax.bodies import ENDS, TRIES, Body, own, parameters, stored
 from preflight.syntax.given_values import Given, defaults, given_in
+from preflight.syntax.parsing import children
 from preflight.syntax.running import key_of, last_name
 
 Loops: TypeAlias = "tuple[ast.For, ...]"
@@ -121,9 +122,13 @@ class RoundsInFile:
 
     def _is_shared(self, name: str) -> bool:
         """Whether another function may give a name something else."""
-        shared = (ast.Global, ast.Nonlocal)
+        return name in self._shared
+
+    @cached_property
+    def _shared(self) -> frozenset[str]:
         nodes = (node for body in self._every for node in body.nodes)
-        return any(isinstance(one, shared) and name in one.names for one in nodes)
+        those = (one.names for one in nodes if isinstance(one, (ast.Global, ast.Nonlocal)))
+        return frozenset(chain.from_iterable(those))
 
     def _is_iterator(self, node: ast.expr, body: Body, hops: int = 0) -> bool:
         """Whether a loop over it uses it up, by how it is made."""
@@ -147,7 +152,7 @@ class RoundsInFile:
             return
         for one in holders:
             for node in one.nodes:
-                if isinstance(node, ast.Assign) and [*map(ast.unparse, node.targets)] == [name]:
+                if isinstance(node, ast.Assign) and [*map(written, node.targets)] == [name]:
                     yield node.value, one
 
     # --- how many rounds there are

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 _JUMP = re.compile(rb"\b(?:return|break|continue)\b")
@@ -42,7 +43,8 @@ _COUNTED = re.compile(
     rb"(enumerate|zip)\(([^()]*(?:\([^()]*\)[^()]*)*)\)"
 )
 _INNER = re.compile(rb"\([^()]*\)|\[[^\[\]]*\]|,\s*(?:strict|start|total)\s*=.*|,\s*$", re.DOTALL)
-_SEVERAL = re.compile(rb"\breturn\b[ \t]*(?:\(|[^\n]*,)")
+_SEVERAL = re.compile(rb"return\b[ \t]*(?:\(|[^\n]*,)")
+_IMPORT = re.compile(rb"import\b([^#\n(]*(?:\([^)]*)?)")
 _KNOWN = frozenset(
     b"enumerate zip sorted reversed list set tuple map filter dict iter items product chain".split()
 )
@@ -96,11 +98,13 @@ def _may_order(content: bytes) -> bool:
 
 def _may_loop(content: bytes) -> bool:
     """Whether there is a loop over what a function of this file, or an imported one, may give."""
-    for one in _PAIRS.finditer(content):
+    pairs = [*_PAIRS.finditer(content)]
+    imported = _imported_in(content) if pairs else frozenset()
+    for one in pairs:
         holder, _, name = one[1].rpartition(b".")
         if one[2] == b"(":
             given = {name} if holder in {b"self", b"cls", b""} and name not in _KNOWN else set()
-            if name not in _KNOWN and _is_imported(content, holder.partition(b".")[0] or name):
+            if name not in _KNOWN and (holder.partition(b".")[0] or name) in imported:
                 return True
         else:
             begin = re.compile(name + rb"[ \t]*=[ \t]*(?:self\.|cls\.)?(\w+)\(")
@@ -118,27 +122,30 @@ def _may_miscount(content: bytes) -> bool:
     )
 
 
-def _is_imported(content: bytes, name: bytes) -> bool:
-    """Whether a name is imported from a module that may be the job's."""
-    imports = re.compile(
-        rb"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import\b[^#\n]*(?:\([^)]*)?|import[ \t]+([\w., \t]*))"
-        rb"\b%s\b" % re.escape(name),
-        re.MULTILINE,
-    )
-    return any(
-        (one[1] or name).partition(b".")[0].decode() not in sys.stdlib_module_names
-        for one in imports.finditer(content)
-    )
+def _imported_in(content: bytes) -> frozenset[bytes]:
+    """Give the names that are imported from modules that may be the job's."""
+    found: list[tuple[bytes, list[bytes]]] = []
+    for one in _IMPORT.finditer(content):
+        match content[content.rfind(b"\n", 0, one.start()) + 1 : one.start()].split():
+            case [b"from", module]:
+                found.append((module.partition(b".")[0], _NAME.findall(one[1])))
+            case []:  # each by its own name, or by that which it is given
+                each = filter(None, map(_NAME.findall, one[1].split(b",")))
+                found += ((names[0], names[-1:]) for names in each)
+    theirs = (names for root, names in found if root.decode() not in sys.stdlib_module_names)
+    return frozenset(chain.from_iterable(theirs))
 
 
 def _gives_tuple(content: bytes, name: bytes) -> bool:
     """Whether a function of this name may give several values at once."""
-    if b"def " + name + b"(" not in content:
-        return False
-    for one in re.finditer(rb"^([ \t]*)(?:async )?def %s\(" % name, content, re.MULTILINE):
-        next_one = re.compile(rb"^[ \t]{0,%d}[^\s#)\]}]" % len(one[1]), re.MULTILINE)
-        end = next_one.search(content, one.end())
-        if _SEVERAL.search(content, one.end(), end.start() if end else len(content)):
+    word, place = b"def " + name + b"(", 0
+    while (place := content.find(word, place)) >= 0:
+        before = content[content.rfind(b"\n", 0, place) + 1 : place].removesuffix(b"async ")
+        place += len(word)
+        if before.strip():
+            continue
+        end = re.compile(rb"\n[ \t]{0,%d}[^\s#)\]}]" % len(before)).search(content, place)
+        if _SEVERAL.search(content, place, end.start() if end else len(content)):
             return True
     return False
 
