@@ -57,6 +57,16 @@ def unearned(
             yield f"Nothing of what was named as {one.part} was looked at: {why}."
 
 
+def doubted(coverage: Sequence[Covered], found: Discovered, folder: str) -> Iterator[str]:
+    """Name what was counted with a job's data, and may be there to show something."""
+    if is_doubtful(coverage, found):
+        return
+    data = [one for one in found.doubtful if kinds_of(type(one))[0].part == "data"]
+    if data:
+        names = first_of([one.name_in(folder) for one in data], len(data))
+        yield f"Nothing says that a job reads the data in {names}; it was looked at."
+
+
 def unasked(every: Collection[str], checks: Collection[str], job: Job) -> Iterator[str]:
     """Name checks that are required, and that --select or --ignore leaves out."""
     out = [

@@ -22,7 +22,7 @@ from preflight.processes.rank import rank_number
 from preflight.secrets.hiding import Secrets
 from preflight.session import summary
 from preflight.session.coverage import asked_for, covered, is_complete, of_repository
-from preflight.session.earned import unasked, unearned, unreached
+from preflight.session.earned import doubted, unasked, unearned, unreached
 from preflight.session.look import Looks
 from preflight.session.pictured import pictured, placed
 from preflight.session.progress import Progress, Watch
@@ -150,6 +150,7 @@ def run(
             *pictured(job, looking.remarks),
             *summary.left_running(looking.survivors),
             *of_repository(found),
+            *doubted(coverage, found, here),
             *asked.remarks,
             *summary.interpreter(job, found.targets),
             *(f"Plug-in {name}: {reason}" for name, reason in bad_plugins),

@@ -5,16 +5,21 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
 from preflight.objects.facts import ModelCopy
 from preflight.syntax.parsing import Parsed, everything_in
 from preflight.syntax.running import key_of, last_name
 from preflight.syntax.source_files import is_test
-from preflight.syntax.surroundings import called, walk
+from preflight.syntax.surroundings import Around, called, walk
 
 # Whoever is called by these names copies the model it is given (torch, timm, ema_pytorch, YOLO).
-_COPIERS = re.compile(r"AveragedModel|ModelE[mM][aA](V[123])?|EMA")
+_COPIERS = frozenset({"AveragedModel", "EMA"}) | {
+    f"Model{ema}{version}"
+    for ema in ("Ema", "EmA", "EMa", "EMA")
+    for version in ("", "V1", "V2", "V3")
+}
 
 # What a model is called, where `deepcopy` is given something: not every copy is one of a model.
 _MODELS = re.compile(
@@ -26,7 +31,7 @@ _OTHERS = re.compile(r"config|cfg|args|opt(ion)?s?\b|state|kwargs|param|layer|bl
 
 
 # These keep an average of the parameters only (diffusers, torch_ema).
-_AVERAGERS = re.compile(r"EMAModel|ExponentialMovingAverage")
+_AVERAGERS = frozenset({"EMAModel", "ExponentialMovingAverage"})
 
 _INNER = re.compile(r"\.module$|\bunwrap\w*\(")
 
@@ -74,11 +79,11 @@ def _has_memo(call: ast.Call) -> bool:
 
 
 def _averagers(sources: Sequence[Code]) -> Iterator[ModelCopy]:
-    own = {node.name for node in _classes(sources)}
+    names = _AVERAGERS - {node.name for node in _classes(sources)}
     for one in sources:
-        for node, around in walk(one.parsed.tree, one.parsed.lines_of(_AVERAGERS)):
+        for node, around in _where(one.parsed, names):
             name = called(node) if isinstance(node, ast.Call) and node.args else ""
-            if _AVERAGERS.fullmatch(name) and name not in own and not around.rehearsed:
+            if name in names and not around.rehearsed:
                 yield ModelCopy(one.file, node.lineno, ast.unparse(node), averages=True)
 
 
@@ -99,10 +104,9 @@ def model_copies(sources: Sequence[Code], entry: str | None = None) -> list[Mode
 
 
 def _copies(source: Code, own: dict[str, bool], *, is_entry: bool) -> Iterator[ModelCopying]:
-    words = "|".join(["deepcopy", _COPIERS.pattern, *map(re.escape, own)])
-    renamed = _renamed(source.parsed, words)
-    words = "|".join([words, *map(re.escape, renamed)])
-    for node, around in walk(source.parsed.tree, source.parsed.lines_of(re.compile(words))):
+    names = {"deepcopy", *_COPIERS, *own}
+    renamed = _renamed(source.parsed, names)
+    for node, around in _where(source.parsed, names | renamed.keys()):
         if not isinstance(node, ast.Call) or around.rehearsed:
             continue
         if "__main__" in around.tested and not is_entry:
@@ -112,19 +116,25 @@ def _copies(source: Code, own: dict[str, bool], *, is_entry: bool) -> Iterator[M
         name = renamed.get(name, name)
         if not given:
             continue
-        if own.get(name, bool(_COPIERS.fullmatch(name))):
+        if own.get(name, name in _COPIERS):
             if not any(map(_gives_tensors, given)):
                 yield ModelCopying(source.file, node, by_class=True, is_own=name in own)
         elif name == "deepcopy" and _is_model(ast.unparse(given[0])):
             yield ModelCopying(source.file, node, by_class=False, is_own=False)
 
 
-def _renamed(parsed: Parsed, words: str) -> dict[str, str]:
+def _where(parsed: Parsed, names: AbstractSet[str]) -> Iterator[tuple[ast.expr | ast.stmt, Around]]:
+    """Give what stands where some names are written; most files hold none of them."""
+    if written := sorted(names & parsed.words):
+        words = re.compile("|".join(written))
+        yield from walk(parsed.tree, parsed.lines_of(words))
+
+
+def _renamed(parsed: Parsed, names: AbstractSet[str]) -> dict[str, str]:
     """Give the names under which a file imports some, by what it calls them."""
-    lines = parsed.lines_of(re.compile(rf"\b(?:{words})\s+as\b"))
     return {
         one.asname: one.name
-        for node, _ in walk(parsed.tree, lines)
+        for node, _ in _where(parsed, names)
         if isinstance(node, ast.ImportFrom)
         for one in node.names
         if one.asname
@@ -146,12 +156,12 @@ def _is_model(text: str) -> bool:
 def _own_classes(sources: Sequence[Code]) -> dict[str, bool]:
     """Say of each own class that may copy a model, by its name or by its code, whether it does."""
     classes = _classes(sources)
-    copies = {node.name: False for node in classes if _COPIERS.fullmatch(node.name)}
+    copies = {node.name: False for node in classes if node.name in _COPIERS}
     copies |= {node.name: True for node in classes if _copies_what_it_is_given(node)}
     for _ in range(3):  # an own class of an own class
         for node in classes:
             for base in map(last_name, node.bases):
-                if copies.get(base, bool(_COPIERS.fullmatch(base))) and base != node.name:
+                if copies.get(base, base in _COPIERS) and base != node.name:
                     copies[node.name] = True
     return copies
 
@@ -160,7 +170,7 @@ def _classes(sources: Sequence[Code]) -> list[ast.ClassDef]:
     return [
         node
         for one in sources
-        for node, _ in walk(one.parsed.tree, one.parsed.lines_of(re.compile(r"\bclass\b")))
+        for node, _ in walk(one.parsed.tree, one.parsed.lines_of(re.compile(r"class\b")))
         if isinstance(node, ast.ClassDef)
     ]
 

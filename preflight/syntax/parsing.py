@@ -8,15 +8,16 @@ import re
 import tokenize
 import warnings
 from collections.abc import Sequence
-from functools import lru_cache
-from typing import NamedTuple
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
 
 _LONGEST_CODE = 120
 
 _WORD = re.compile(r"[^\W\d]\w*")
 
 
-class Parsed(NamedTuple):
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Parsed:
     """One file of Python code."""
 
     tree: ast.Module
@@ -24,18 +25,22 @@ class Parsed(NamedTuple):
 
     def lines_of(self, words: re.Pattern[str]) -> list[int]:
         """Give the lines that hold some words, counted from 1."""
-        text = "\n".join(self.lines)
         numbers: dict[int, None] = {}
         number, last = 1, 0
-        for found in words.finditer(text):
-            number += text.count("\n", last, found.start())
+        for found in words.finditer(self._text):
+            number += self._text.count("\n", last, found.start())
             last = found.start()
             numbers[number] = None
         return [*numbers]
 
+    @cached_property
     def words(self) -> frozenset[str]:
-        """Give all words of it that could be names."""
-        return frozenset(_WORD.findall("\n".join(self.lines)))
+        """All words of it that could be names."""
+        return frozenset(_WORD.findall(self._text))
+
+    @cached_property
+    def _text(self) -> str:
+        return "\n".join(self.lines)
 
 
 class UnparsableError(Exception):

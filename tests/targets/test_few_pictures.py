@@ -48,7 +48,10 @@ def test_pictures_that_are_called_as_data_are_or_are_many_earn_a_go(
 ) -> None:
     repository(tmp_path, *pictures)
 
-    assert run(tmp_path).verdict == "go"
+    report = run(tmp_path)
+
+    assert report.verdict == "go"
+    assert not any("Nothing says" in one for one in report.reasons)
 
 
 @pytest.mark.parametrize(
@@ -141,6 +144,16 @@ def test_who_reads_a_folder_of_code_reads_no_pictures_below_it(
     put(tmp_path, file, content=text.encode())
 
     assert run(tmp_path).verdict == "cannot-judge"
+
+
+def test_some_that_only_show_something_beside_data_are_named(tmp_path: Path) -> None:
+    repository(tmp_path, "data/a.jpg", "benchmark/plots/a.jpg", "benchmark/plots/b.jpg")
+
+    report = run(tmp_path)
+
+    assert report.verdict == "go"
+    page = " ".join(terminal.render(report).split())
+    assert "Nothing says that a job reads the data in benchmark; it was looked at." in page
 
 
 def test_a_damaged_one_of_them_is_still_told(tmp_path: Path) -> None:

@@ -51,15 +51,14 @@ def _beside(
 ) -> list[tuple[str, Parsed]]:
     """Choose the files that may hand something to those with pipelines."""
     names = {n.name for name, one in each if name in holders for n in _definitions(one.tree)}
-    words = {name: one.words() for name, one in each}
     others = {name for name, one in each if name in holders or one.lines_of(_HANDED)}
     those = list[tuple[str, Parsed]]()
     for _ in range(_ROUNDS):
-        found = [one for one in each if one[0] in others or not names.isdisjoint(words[one[0]])]
+        found = [one for one in each if one[0] in others or not names.isdisjoint(one[1].words)]
         if those and len(found) > _MOST_FILES:
             break  # of those who call from further away, none is better than any
         those = found
-        names |= {n for name, one in those for n in _using(one, names & words[name])}
+        names |= {n for _, one in those for n in _using(one, names & one.words)}
     kept = [one for one in those if one[0] in holders]
     return [*kept, *(one for one in those if one[0] not in holders)][: max(_MOST_FILES, len(kept))]
 
@@ -68,7 +67,7 @@ def _using(parsed: Parsed, names: Collection[str]) -> Iterator[str]:
     """Name the functions and classes in which some names stand: who calls these hands it on."""
     if not names:
         return
-    lines = parsed.lines_of(re.compile(rf"\b(?:{'|'.join(sorted(names))})\b"))
+    lines = parsed.lines_of(re.compile(rf"(?:{'|'.join(sorted(names))})\b"))
     for one in _definitions(parsed.tree):
         place = bisect.bisect_right(lines, one.lineno)
         if place < len(lines) and lines[place] <= (one.end_lineno or one.lineno):

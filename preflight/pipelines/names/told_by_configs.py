@@ -25,9 +25,7 @@ from preflight.syntax.running import is_none, last_name, text_of
 from preflight.syntax.surroundings import called
 from preflight.values.names import name_of
 
-LOADS = re.compile(
-    r"\b(?:yaml|json|toml\w*|OmegaConf|YAML\(.*\))\.\w*loads?\b|safe_load|hydra\.main"
-)
+LOADS = re.compile(r"(?:yaml|json|toml\w*|OmegaConf|YAML\(.*\))\.\w*loads?\b|safe_load|hydra\.main")
 """Find code that may read one of them."""
 
 _OF_YAML = frozenset({"safe_load", "full_load", "unsafe_load", "safe_load_all"})

@@ -40,9 +40,6 @@ class Reached:
     named_at: dict[str, list[_Place]] = field(default_factory=dict)
     """Where each name is read without a test around it, as far as was asked for."""
 
-    words: dict[str, frozenset[str]] = field(default_factory=dict)
-    """All words of each file."""
-
     def is_come_to(self, file: str, line: int) -> bool:
         """Whether a call is made in every run, by the line on which its name ends."""
         calls = (
@@ -73,10 +70,8 @@ class Reached:
         """Look where some names are read, in the files that hold their words."""
         self.named_at |= {one: [] for one in names}
         for file, parsed in self.each:
-            if file not in self.words:
-                self.words[file] = parsed.words()
-            for name in sorted(names & self.words[file]):
-                lines = parsed.lines_of(re.compile(rf"\b{name}\b"))
+            for name in sorted(names & parsed.words):
+                lines = parsed.lines_of(re.compile(rf"{name}\b"))
                 self.named_at[name] += self._places(file, parsed, lines, partial(_reads, name))
 
     def _places(
