@@ -19,6 +19,7 @@ from preflight.built.making.job_code import NamedObject, named
 from preflight.built.rank_process import serve, throttled
 from preflight.built.ranks_to_make import (
     CAUSES,
+    FURTHER,
     OTHERWISE,
     WHOLE,
     Making,
@@ -163,28 +164,36 @@ def conduct(told: Mapping[str, Any], ask: Ask, tell: Tell) -> None:
     plan = plan_of(its.options["ranks"], batches=batches, order=again)
     start = functools.partial(_started, told)
     others = all_together(its.options["ranks"]) if again else [OTHERWISE]
-    at_once = plan + (others if copies else [])  # copies before threads
+    at_once = [*plan, *others, FURTHER] if copies else plan  # copies before threads
     started = {one: start(one) for one in reversed(at_once)}
     alive = throttled(tell)
-    whole: list[OfOneProcess] = []
     with contextlib.ExitStack() as stack:
         for process in started.values():
             stack.enter_context(process.ending(alive))
-        found = Rounds(its, order["names"], started, alive, order["likely"]).run(plan)
+
+        def run(names: Sequence[str], makings: Sequence[Making]) -> list[OfOneProcess]:
+            for one in makings:
+                if one not in started:
+                    started[one] = start(one)
+                    stack.enter_context(started[one].ending(alive))
+            return Rounds(its, names, started, alive, order["likely"]).run(makings)
+
+        found = run(order["names"], plan)
         parted = _parted(its, order["names"], found) if again else []
         if in_order and not again:
             parted = [one for one in order["names"] if draw_alike(_usual(found, one))]
-        if parted:
-            ranks = its.options["ranks"]
-            if again and not any(may_leave(_usual(found, name), ranks) for name in parted):
-                others = [WHOLE]
-            for one in others if not copies else ():
-                started[one] = start(one)
-                stack.enter_context(started[one].ending(alive))
-            whole = Rounds(its, parted, started, alive, order["likely"]).run(others)
+        ranks = its.options["ranks"]
+        if again and not any(may_leave(_usual(found, name), ranks) for name in parted):
+            others = [WHOLE]
+        whole = run(parted, others) if parted else []
+        orders = [*_orders(its, order["names"], found, whole)] if in_order else []
+        early = [one.name for one in orders if any(each.cause == "before" for each in one.found)]
+        if early:
+            whole += run(early, [FURTHER])
+            orders = [*_orders(its, order["names"], found, whole)]
     facts: list[Facts] = []
     facts += _batches(its, order["names"], found) if batches else ()
-    facts += _orders(its, order["names"], found, whole) if in_order else ()
+    facts += orders
     facts = _with_lost(facts, found, order["names"])
     facts += passed_over(plan, found, order["names"])
     facts += raised_by([_counted(found, name) for name in _looped_over(found, order["names"])])

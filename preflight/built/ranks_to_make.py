@@ -22,12 +22,16 @@ class Making(NamedTuple):
 
     cause: str = ""
     """What is otherwise than in the others: `hash`, `folder`, `random`; `world`, which is of fewer
-    ranks, or `beyond`, of one more, or `before`, for one before the first; empty: nothing."""
+    ranks, or `beyond`, of one more, or `before` and `further`, for those before the first; empty:
+    nothing."""
 
 
 WHOLE = Making(0, cause="world")
 """How it is known what all ranks together are to have."""
 
+
+FURTHER = Making(-2, cause="further")
+"""How it is known that a rank before the first has what a job has had that goes on."""
 
 OTHERWISE = Making(0, compared=True, cause="random")
 """How it is known that ranks draw alike, whatever random numbers begin with."""

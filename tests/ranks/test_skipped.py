@@ -46,6 +46,17 @@ class Stream(IterableDataset):
         yield from NAMES[rank + self.step * worker::number * workers]
 
 
+class Late(IterableDataset):
+    def __init__(self, begin, from_rank=0): self.begin, self.from_rank = begin, from_rank
+    def __iter__(self):
+        (rank, number), info = ranks(), get_worker_info()
+        worker, workers = (info.id, info.num_workers) if info else (0, 1)
+        first = (rank + self.from_rank) * workers + worker + self.begin
+        if first < 0:
+            raise ValueError("there is no such rank")
+        yield from NAMES[first::number * workers]
+
+
 def loaders():
     rank, number = ranks()
     each = len(NAMES) // number
@@ -57,6 +68,7 @@ def loaders():
         "even": NAMES[:each * number - number][rank::number],
         "validation": NAMES[6:][rank::number],
         "resumed by all": NAMES[HAD:][rank::number],
+        "resumed behind some": NAMES[HAD + rank::number],
         "resumed by each": NAMES[rank::number][HAD:],
         "resumed by its share": NAMES[rank::number][HAD // number:],
         "resumed in blocks": NAMES[first + HAD // number:end],
@@ -67,10 +79,14 @@ def loaders():
     found["resumed data"] = DataLoader(Resumed(NAMES[rank::number], 5), batch_size=2)
     found["stream of two"] = DataLoader(Stream(2), batch_size=2, num_workers=2)
     found["stream"] = DataLoader(Stream(number), batch_size=2, num_workers=2)
+    found["resumed stream"] = DataLoader(Late(16), batch_size=2, num_workers=2)
+    found["resumed stream without workers"] = DataLoader(Late(16), batch_size=2)
+    found["from one"] = DataLoader(Late(0, 1), batch_size=2, num_workers=2)
     return found
 """
 
 BY_ONE = {"begins late", "ends early"}
+FROM_ONE = {"from one"}
 
 
 @pytest.mark.parametrize("ranks", [2, 4])
@@ -96,7 +112,10 @@ def test_a_bound_that_is_wrong_by_one_is_told_and_a_resume_is_not(
     }
     several = {name for name, one in owners.items() if max(one.values()) > 1}
     assert several == ({"stream of two"} if ranks == 4 else set())
-    assert found.keys() == BY_ONE | several
+    assert found.keys() == BY_ONE | FROM_ONE | several
+    for name in FROM_ONE:
+        assert len(owners[name]) == 62
+        assert found[name].evidence["cause"] == "before"
     for name in BY_ONE:
         assert len(owners[name]) == 64 - ranks
         assert found[name].evidence["others"] == ranks - 1

@@ -81,7 +81,7 @@ def nobodys(
         ranks: how many there are in the job.
         fewer: how many there are for the whole.
         others: what the last rank of one more than there are in the job tells of it (`beyond`), and
-            one before the first (`before`).
+            two before the first (`before`, `further`).
     """
     by_sampler = _of_trainer(tellings, ranks) or _of_sampler(tellings, ranks)
     if by_sampler is not None:
@@ -113,7 +113,7 @@ def nobodys(
     return (
         _alike("alike", told, whole, spare)
         or _beyond(told, (others or {}).get("beyond"), spare)
-        or _before(told, (others or {}).get("before"), whole)
+        or _before(told, others or {}, whole)
         or several_of(told, whole, ranks)
     )
 
@@ -169,12 +169,16 @@ def _beyond(told: Sequence[Told], more: Told | None, spare: int) -> OtherItems |
     return OtherItems("beyond", len(left), len(here) + len(left), before=one_of(more, left))
 
 
-def _before(told: Sequence[Told], one: Told | None, whole: Told) -> OtherItems | None:
+def _before(told: Sequence[Told], others: Mapping[str, Told], whole: Told) -> OtherItems | None:
     """Say what the rank before the first would have, and none of these has: they count from 1.
 
-    What else that one has, another one has as a part.
+    What else that one has, another one has as a part. Where one further before would have more, the
+    job goes on behind what it has had.
     """
+    one, further = others.get("before"), others.get("further")
     if one is None or one.get("reason") or not one.get("ended"):
+        return None
+    if further is not None and not {*further.get("keys", ())} <= union([*told, one]):
         return None
     if not is_known((*told, one, whole)) or _have_some_in_common(told, 0):
         return None
