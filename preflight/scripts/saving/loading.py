@@ -2,11 +2,35 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
+from preflight.resuming.facts import SavedState
+from preflight.users_code.facts import Frame
 from preflight.users_code.frames import said_by
 
 
-def loaded(path: str) -> tuple[str, str]:
+class File(NamedTuple):
+    """A file that `torch.save` wrote."""
+
+    writer: str
+    at: Frame | None
+    is_own: bool
+    """Whether the script itself called it: a library knows how to load what it has saved."""
+
+
+def load(file: File, path: str, name: str) -> SavedState:
     """Say what `torch.load` refuses by itself, and what it cannot load at all."""
+    refused, unloadable = _loaded(path)
+    return SavedState(
+        name=name,
+        writer=file.writer,
+        at=file.at,
+        refused=refused if file.is_own else "",
+        unloadable=unloadable,
+    )
+
+
+def _loaded(path: str) -> tuple[str, str]:
     import torch
 
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import io
 import linecache
 import os
 import sys
@@ -12,7 +13,7 @@ import traceback
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any
 
 from preflight.processes.rank import ranks_in_group
 from preflight.resuming.facts import SavedState
@@ -29,7 +30,9 @@ from preflight.resuming.moments import (
 )
 from preflight.scripts.facts import Met
 from preflight.scripts.failing import guarded
-from preflight.scripts.saving.loading import loaded
+from preflight.scripts.saving.in_memory import InMemory
+from preflight.scripts.saving.kept_first import KeptFirst
+from preflight.scripts.saving.loading import File, load
 from preflight.scripts.saving.states.averages import Averages
 from preflight.scripts.saving.states.loaded_into import LoadedInto
 from preflight.scripts.saving.states.owners import owner_of
@@ -52,15 +55,6 @@ OF_LIGHTNING = "Trainer.save_checkpoint"
 _FULL = (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC))
 
 
-class File(NamedTuple):
-    """A file that `torch.save` wrote."""
-
-    writer: str
-    at: Frame | None
-    is_own: bool
-    """Whether the script itself called it: a library knows how to load what it has saved."""
-
-
 class Log:
     """What is saved and stepped in a script's process."""
 
@@ -73,14 +67,14 @@ class Log:
         """By their whole path."""
 
         self._saved: dict[str, tuple[str, Frame | None]] = {}
+        self._in_memory = InMemory()
         self._optimizers: list[tuple[weakref.ref[Any], Frame | None]] = []
         self._begun: weakref.WeakSet[Any] = weakref.WeakSet()
         self._schedules: list[weakref.ref[Any]] = []
         self._averages = Averages()
         self._steps = 0
         self._is_noted = False
-        self._first: Moment | None = None
-        self._has_kept = False
+        self._first = KeptFirst(watch)
         self.has_way = False
         """Whether it is known by what the script resumes."""
 
@@ -113,9 +107,11 @@ class Log:
         """
         if not self.watch.steps and moves_nothing(optimizer):
             return
+        for one in self._find_written():
+            self._may_stop(one)
         if not self._is_noted:
             self._is_noted = True
-            self._keep_all()
+            self._first.keep_all()
             owners, seen = self._begins(), self._look()
             self._write(
                 Moment(
@@ -137,25 +133,6 @@ class Log:
     def _begins(self) -> tuple[Owner, ...]:
         self._begun.update(self._trains())
         return self._owners()
-
-    def _keep_all(self) -> None:
-        """Keep what lies there behind the first save: a resume begins as after a crash there."""
-        layer = self.watch.layer
-        if self._first and not self._has_kept and layer is not None and self.watch.is_here:
-            self._has_kept = True
-            if not self.watch.options.get("resuming"):
-                layer.keep_all(self._first.steps)
-
-    def _keep(self, moment: Moment) -> None:
-        """Keep the first checkpoint as it is now; one that tells, in place of weights alone."""
-        first, layer = self._first, self.watch.layer
-        if first is None or (moment.tells and not first.tells):
-            self._first = moment
-            if first is not None and first.steps != moment.steps and layer is not None:
-                layer.keep_no_more()
-                self._has_kept = False
-        if layer is not None and self._first is not None and self._first.steps == moment.steps:
-            layer.keep(moment.path)
 
     def _look(self) -> tuple[Average, ...]:
         watch = self.watch
@@ -187,39 +164,60 @@ class Log:
 
     def saved(self, path: str, writer: str, state: object) -> None:
         """Note a save that was made."""
-        at = self.watch.place()
+        self._find_written()
         own = self.real(path) if path else ""
-        name = name_of(own, self.watch.root) if own else ""
+        self._may_stop(self._note(self._moment(own, writer, state), writer))
+
+    def held(self, buffer: io.BytesIO, writer: str, state: object) -> None:
+        """Note a save into memory: it may be written to a file later."""
+        if (layer := self.watch.layer) is not None:
+            self._in_memory.take(buffer, self._moment("", writer, state), layer)
+
+    def _find_written(self) -> list[Moment]:
+        """Note the saves into memory that are in files by now."""
+        layer = self.watch.layer
+        return [
+            self._note(one, "torch.save")
+            for one in (() if layer is None else self._in_memory.found(layer))
+        ]
+
+    def _moment(self, path: str, writer: str, state: object) -> Moment:
         counts, holds = counts_in(state), holds_optimizer(state)
-        sample = not holds and is_sample(state, self._trains())
-        self.watch.met(Met(what="sample" if sample else "save", at=at, name=name))
-        moment = Moment(
+        return Moment(
             what=SAVE,
             steps=self._steps,
             batch=mark_of(self.given),
             owners=self._owners(),
             averages=self._look() if self._steps else (),
-            path=own,
-            at=at,
+            path=path,
+            at=self.watch.place(),
             holds_state=holds or writer == OF_LIGHTNING,
-            is_folder=bool(own) and os.path.isdir(own),
+            is_folder=bool(path) and os.path.isdir(path),
             in_epoch=self.watch.in_epoch,
             passes=self.watch.passes,
             counts=counts,
             loops=self.loops(),
-            is_sample=sample,
+            is_sample=not holds and is_sample(state, self._trains()),
         )
+
+    def _note(self, moment: Moment, writer: str) -> Moment:
+        own, at = moment.path, moment.at
+        name = name_of(own, self.watch.root) if own else ""
+        self.watch.met(Met(what="sample" if moment.is_sample else "save", at=at, name=name))
         self._write(moment)
         self._is_noted &= moment.is_sample
-        if own and self._steps and not moment.is_sample:
-            self._keep(moment)
+        if own and moment.steps and not moment.is_sample:
+            self._first.keep(moment)
         if own and self.watch.is_here:
             self._saved[own] = (writer, at)
             self._tell(own, writer, at)
+        return moment
+
+    def _may_stop(self, moment: Moment) -> None:
         # Weights alone may come before the checkpoint.
         is_one = moment.tells or not (moment.is_sample or self.watch.options.get("saves_tell"))
         is_alone = self.watch.options.get("resuming") == ALONE and ranks_in_group() == 1
-        if is_alone and self._steps and is_one:
+        if is_alone and moment.steps and is_one:
             self.watch.stop("it has gone on, and has saved again")
 
     def _tell(self, path: str, writer: str, at: Frame | None) -> None:
@@ -270,22 +268,13 @@ class Log:
         return own or full_path(path)
 
     def read_back(self) -> None:
-        """Load what `torch.save` has written and is still there: its bytes are not needed."""
-        if not self.watch.wants("SavedState") or not self.watch.is_here:
-            return
-        for path, (writer, at, is_own) in self.files.items():
-            if not os.path.isfile(path):
-                continue
-            refused, unloadable = loaded(path)
-            name = name_of(path, self.watch.root)
-            told = SavedState(
-                name=name,
-                writer=writer,
-                at=at,
-                refused=refused if is_own else "",
-                unloadable=unloadable,
-            )
-            self.watch.gave(told, key=f"saved {name}")
+        """Load what `torch.save` has written and is still there."""
+        self._find_written()
+        if self.watch.wants("SavedState") and self.watch.is_here:
+            for path, file in self.files.items():
+                if os.path.isfile(path):
+                    told = load(file, path, name_of(path, self.watch.root))
+                    self.watch.gave(told, key=f"saved {told.name}")
 
     def _write(self, one: Moment | Moved | ResumeWay) -> None:
         if self.watch.is_here:
@@ -299,7 +288,7 @@ class Log:
 
     def _may_go_on(self) -> None:
         """Note how a script goes on that declares no option: by what it reads, or by itself."""
-        if self._first is None or self.has_way:
+        if self._first.save is None or self.has_way:
             return
         from preflight.resuming.every_way import ways_read
 

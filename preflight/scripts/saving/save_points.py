@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import io
 import os
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -10,7 +11,8 @@ from typing import Any
 from preflight.overlay.on_disk import path_of
 from preflight.scripts.points import Point
 from preflight.scripts.saving.arguments import POINTS as ARGUMENTS
-from preflight.scripts.saving.log import OF_LIGHTNING, File, log_of
+from preflight.scripts.saving.loading import File
+from preflight.scripts.saving.log import OF_LIGHTNING, log_of
 from preflight.scripts.watch import Watch
 
 
@@ -62,7 +64,10 @@ def _saver(
                 if writer == "torch.save" and path:
                     is_own = outermost and watch.is_own(watch.caller())
                     log.files[log.real(path)] = File(writer, watch.place(), is_own)
-                if outermost and (path or writer != "torch.save"):
+                held = _given(redirects, args, named) if redirects and not path else None
+                if outermost and isinstance(held, io.BytesIO):
+                    log.held(held, writer, state and _given(state, args, named))
+                elif outermost and (path or writer != "torch.save"):
                     log.saved(path, writer, state and _given(state, args, named))
                 return given
 
