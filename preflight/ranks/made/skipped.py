@@ -30,7 +30,8 @@ def goes_on(told: Sequence[Told], whole: Told, ranks: int) -> bool:
     if gaps is not None:
         is_twice = gaps.number > 1 and _is_twice(told, whole)
         return gaps.each == 0 or (gaps.each > 1 and not is_twice)
-    return _begins_behind(told, whole, ranks) or _says_so(told, whole, ranks)
+    ways = (_begins_behind, _says_so, _begins_late_in_blocks)
+    return any(is_so(told, whole, ranks) for is_so in ways)
 
 
 def _gaps(told: Sequence[Told], whole: Told) -> _Gaps | None:
@@ -77,6 +78,21 @@ def _begins_behind(told: Sequence[Told], whole: Told, ranks: int) -> bool:
     place = {key: number for number, key in enumerate(whole["keys"])}
     firsts = [place.get(one["keys"][0]) for one in (told[0], told[-1])]
     return firsts == [left, left + ranks - 1]
+
+
+def _begins_late_in_blocks(told: Sequence[Told], whole: Told, ranks: int) -> bool:
+    """Whether the first rank and the last have the rest of a block each, behind several samples.
+
+    One rank alone leaves as many, so that its first sample is that of the first rank.
+    """
+    if len(told) == ranks:
+        return False  # they were held against each other
+    place = {key: number for number, key in enumerate(whole["keys"])}
+    first, last = ([place.get(key, -1) for key in one["keys"]] for one in (told[0], told[-1]))
+    if not all(one and one == [*range(one[0], one[0] + len(one))] for one in (first, last)):
+        return False
+    had = (len(place) - len(last)) / (ranks - 1) - len(first)
+    return first[0] == 0 and last[-1] == len(place) - 1 and had > 1
 
 
 def _says_so(told: Sequence[Told], whole: Told, ranks: int) -> bool:
