@@ -15,7 +15,7 @@ _IMAGES, _TENSORS = frozenset(IMAGE_SUFFIXES), frozenset(CACHE_SUFFIXES)
 
 _DOCUMENTS = re.compile(
     r"(?:hf)?docs?|documentation|assets?|figures?|figs?|screenshots?|teasers?|readme|"
-    r"blogs?|web-?site|github-?pages",
+    r"blogs?|web-?site|github[-_]?pages?",
     re.IGNORECASE,
 )
 

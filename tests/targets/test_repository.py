@@ -89,7 +89,10 @@ def test_a_folder_of_data_may_have_a_readme(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "folder",
-    ["docs", "doc", "assets", "figures", "Figures", "pkg/assets", "blogs/new/media", "website"],
+    [
+        *("docs", "doc", "assets", "figures", "Figures", "pkg/assets", "blogs/new/media"),
+        *("website", "github_page"),
+    ],
 )
 @pytest.mark.parametrize("words", [(), (".",)])
 def test_pictures_of_documents_are_no_data_set(
