@@ -26,7 +26,7 @@ _IMAGES = (b"Image.open", b"imread", b"read_image", b"decode_image", b"decode_jp
 _SUFFIX = re.compile(rb"\.(?i:jpe?g|png|webp|gif|bmp|tiff?)[\"']")
 
 # From a slash to the end of its text, which is found sooner than a whole text.
-_PATH = re.compile(rb"/[^\"'\s]*[\"']")
+_PATH = re.compile(rb"/[^\"'\s]{0,200}[\"']")
 _FOLDER = re.compile(rb"\S*(?:mask|label|anno|seg|depth|target|gt)\w*/", re.IGNORECASE)
 
 _LISTS = frozenset({"listdir", "scandir", "iterdir", "walk", "glob", "iglob", "rglob"})

@@ -177,6 +177,10 @@ def test_what_is_needed_beside_an_image_is_found(
 
 def test_folders_of_masks_are_named() -> None:
     assert may_use_files(b"masks = './data/masks/'")
+    assert may_use_files(b'open("https://a.b/c/Masks_2/d.png")')
+    assert may_use_files(b"""x = '"' + 'labels/a'""")
+    assert not may_use_files(b"a = b/c  # masks/ of 'all'")
+    assert not may_use_files(b"a = '" + b"/" * 100_000)
     assert not may_use_files(b"masks = batch['masks']")
     uses = files_used_in(parse_text("a = './data/masks/'\nb = 'the masks'"), "train.py")
     assert [(one.how, one.names) for one in uses] == [("folder", ("masks",))]

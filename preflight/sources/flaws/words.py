@@ -44,6 +44,7 @@ _COUNTED = re.compile(
 )
 _INNER = re.compile(rb"\([^()]*\)|\[[^\[\]]*\]|,\s*(?:strict|start|total)\s*=.*|,\s*$", re.DOTALL)
 _SEVERAL = re.compile(rb"return\b[ \t]*(?:\(|[^\n]*,)")
+_STANDARD = frozenset(map(str.encode, sys.stdlib_module_names))
 _IMPORT = re.compile(rb"import\b([^#\n(]*(?:\([^)]*)?)")
 _KNOWN = frozenset(
     b"enumerate zip sorted reversed list set tuple map filter dict iter items product chain".split()
@@ -132,8 +133,7 @@ def _imported_in(content: bytes) -> frozenset[bytes]:
             case []:  # each by its own name, or by that which it is given
                 each = filter(None, map(_NAME.findall, one[1].split(b",")))
                 found += ((names[0], names[-1:]) for names in each)
-    theirs = (names for root, names in found if root.decode() not in sys.stdlib_module_names)
-    return frozenset(chain.from_iterable(theirs))
+    return frozenset(chain.from_iterable(names for root, names in found if root not in _STANDARD))
 
 
 def _gives_tuple(content: bytes, name: bytes) -> bool:
