@@ -22,7 +22,7 @@ import os
 
 from torch.utils.data import DataLoader, Dataset, IterableDataset, get_worker_info
 
-NAMES = [f"cat_{number:03}.png" for number in range(64)]
+NAMES = [f"cat_{number:03}.png" for number in range(int(os.environ.get("SAMPLES", 64)))]
 HAD = 8
 
 
@@ -76,6 +76,8 @@ def loaders():
         "resumed by its share": NAMES[rank::number][HAD // number:],
         "resumed in blocks": NAMES[first + HAD // number:end],
         "resumed in each block": NAMES[first + HAD:end],
+        "divided again": NAMES[rank::number][rank::number],
+        "a block divided again": NAMES[first:end][: each // number],
         "full batches": NAMES[first:end - 2],
     }
     found = {name: DataLoader(Listed(own), batch_size=2) for name, own in names.items()}
@@ -90,6 +92,7 @@ def loaders():
 
 BY_ONE = {"begins late", "ends early"}
 FROM_ONE = {"from one"}
+AGAIN = {"divided again", "a block divided again"}
 
 
 @pytest.mark.parametrize("ranks", [2, 4])
@@ -100,7 +103,7 @@ def test_a_bound_that_is_wrong_by_one_is_told_and_a_resume_is_not(
     (tmp_path / "train.py").write_text(SOURCE)
     owners = _owners(tmp_path / "train.py", ranks, monkeypatch)
 
-    report = _looked_at_by_all(tmp_path, ranks)
+    report = _looked_at_by_all(tmp_path, ranks, "world-order", "world-steps")
 
     found = {
         (one.at.name or "").partition("['")[2].removesuffix("']"): one
@@ -109,7 +112,7 @@ def test_a_bound_that_is_wrong_by_one_is_told_and_a_resume_is_not(
     }
     several = {name for name, one in owners.items() if max(one.values()) > 1}
     assert several == ({"stream of two"} if ranks == 4 else set())
-    assert found.keys() == BY_ONE | FROM_ONE | several
+    assert found.keys() == BY_ONE | FROM_ONE | AGAIN | several
     for name in FROM_ONE:
         assert len(owners[name]) == 62
         assert found[name].evidence["cause"] == "before"
@@ -121,14 +124,14 @@ def test_a_bound_that_is_wrong_by_one_is_told_and_a_resume_is_not(
         assert found[name].evidence["others"] == sum(one > 1 for one in owners[name].values())
 
 
-def _looked_at_by_all(folder: Path, ranks: int) -> Report:
+def _looked_at_by_all(folder: Path, ranks: int, *select: str) -> Report:
     """Look once more where a busy machine took so long that some ranks were passed over."""
-    flags = {"folder": str(folder), "world_size": ranks, "select": ["world-order", "world-steps"]}
+    flags = {"folder": str(folder), "world_size": ranks, "select": [*select]}
     with copies():
         for _ in range(3):
             report = preflight.run("train:loaders", **flags)  # type: ignore[arg-type]
             (loader,) = (one.seen for one in report.coverage if one.part == "loader")
-            if not re.search(r"\d ranks?\b", loader):
+            if ranks > 8 or not re.search(r"\d ranks?\b", loader):
                 break
     return report
 
@@ -148,6 +151,23 @@ def _owners(path: Path, ranks: int, monkeypatch: pytest.MonkeyPatch) -> dict[str
             own = {one for batch in loader for one in batch}
             owners.setdefault(name, Counter()).update(own)
     return owners
+
+
+def test_of_many_ranks_a_resume_is_known_by_those_that_are_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of 16 ranks, seven are made; and the first of two, in place of one that has all."""
+    monkeypatch.setenv("SAMPLES", "512")
+    (tmp_path / "train.py").write_text(SOURCE)
+
+    report = _looked_at_by_all(tmp_path, 16, "world-order")
+
+    found = {
+        (one.at.name or "").partition("['")[2].removesuffix("']"): one for one in report.findings
+    }
+    assert not any("resumed" in name for name in found)
+    for name in AGAIN:
+        assert found[name].evidence["cause"] == "twice"
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from preflight.ranks.made.facts import OtherItems
 from preflight.ranks.made.rank_differences import SURE, Told, one_of
-from preflight.ranks.made.skipped import goes_on
+from preflight.ranks.made.skipped import each_goes_on, goes_on
 
 
 class Borders(NamedTuple):
@@ -22,8 +22,19 @@ class Borders(NamedTuple):
     """None: each has passed over the first of its part, as where a job is resumed."""
 
 
-def borders_of(told: Sequence[Told], whole: Told, ranks: int) -> Borders | None:
-    """Look at the parts of ranks; None: they are no parts of that list, or nobody knows."""
+def borders_of(tellings: Mapping[int, Told], whole: Told, ranks: int, fewer: int) -> Borders | None:
+    """Look at the parts of ranks; None: they are no parts of that list, or nobody knows.
+
+    Args:
+        tellings: what ranks tell of the loader.
+        whole: what rank 0 of fewer ranks tells of it.
+        ranks: how many there are in the job.
+        fewer: how many there are for the whole.
+    """
+    told = [one for one in tellings.values() if not one.get("reason")]
+    if fewer > 1:
+        is_first = bool(told) and told[0] is tellings[0]
+        return Borders() if is_first and each_goes_on(told[0], whole, ranks, fewer) else None
     borders = _borders(told, whole) if len(told) == ranks else None
     return Borders() if borders is None and goes_on(told, whole, ranks) else borders
 

@@ -11,6 +11,27 @@ from typing import NamedTuple
 from preflight.ranks.made.rank_differences import Told
 
 
+def each_goes_on(first: Told, whole: Told, ranks: int, fewer: int) -> bool:
+    """Whether each rank seems to leave out as many of the first of its part, whatever that is.
+
+    Args:
+        first: what rank 0 tells of the loader.
+        whole: what rank 0 of fewer ranks tells of it, which leaves out as many.
+        ranks: how many there are in the job.
+        fewer: how many there are for the whole.
+    """
+    own, there = [*first["keys"]], [*whole["keys"]]
+    had, rest = divmod(fewer * len(there) - ranks * len(own), ranks - fewer)
+    place = {key: number for number, key in enumerate(there)}
+    places = [place.get(key, -1) for key in own]
+    if first["is_stream"] or not own or rest or had < 2 or -1 in places:
+        return False
+    if places[0]:  # they take turns
+        return places[0] == had * (ranks // fewer - 1)
+    divided_again = len(there) * fewer**2 / ranks**2
+    return places == [*range(len(own))] and len(own) > 2 * max(divided_again, 1)
+
+
 class _Gaps(NamedTuple):
     """What all ranks leave of what one rank alone has, before the first sample of a part each."""
 

@@ -92,7 +92,8 @@ def nobodys(
     if whole.get("reason"):
         return None if is_one else f"made for {made_for}: {whole['reason']}"
     if tellings[0].get("handed_out"):
-        told, ranks, fewer = [tellings[0]], 1, 1
+        tellings, ranks, fewer = {0: tellings[0]}, 1, 1
+        told = [tellings[0]]
     there = _number(told, ranks)
     if there is None:
         return ""
@@ -101,7 +102,7 @@ def nobodys(
     spare = max(even, int(_LEAST * wanted))
     if is_one:
         return _alike("same", told, whole, spare) if whole["ended"] else None
-    borders = borders_of(told, whole, ranks) if fewer == 1 else None
+    borders = borders_of(tellings, whole, ranks, fewer)
     if borders is not None:
         return borders.left
     if wanted - there > min(spare, max(even, _of_batches(whole, ranks))):
