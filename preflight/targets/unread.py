@@ -41,16 +41,23 @@ _NO_DATA = frozenset(
         *("py", "pyi", "pyc", "pyo", "pyd", "pyx", "pxd", "typed", "ipynb", "so", "dll", "o", "a"),
         *("c", "cc", "cpp", "cu", "cuh", "h", "hpp", "rs", "go", "js", "ts", "tsx", "jsx", "vue"),
         *("mjs", "cjs", "prisma"),
-        *("java", "lua", "r", "jl", "m", "css", "scss", "html", "htm", "svg", "ico", "woff"),
+        *("java", "lua", "r", "jl", "m", "css", "scss", "ico", "woff"),
         *("woff2", "ttf", "otf", "eot", "sh", "bash", "zsh", "fish", "ps1", "bat", "cmd", "slurm"),
-        *("sbatch", "qsub", "md", "mdx", "rst", "tex", "bib", "pdf", "cff", "yaml", "yml", "toml"),
-        *("cfg", "ini", "conf", "env", "example", "sample", "template", "jinja", "j2", "lock"),
-        *("log", "out", "err", "pid", "in", "mk", "cmake", "dockerfile", "nix", "editorconfig"),
-        *("orig", "rej", "bak", "patch", "diff", "whl", "egg", "map", "po", "pot", "mo", "gin"),
-        *("md5", "sha1", "sha256", "sha512", "sum", "crc", "idx", "index", "url", "webloc"),
+        *("sbatch", "qsub", "md", "mdx", "rst", "bib", "cff", "yaml", "yml", "toml"),
+        *("cfg", "ini", "conf", "env", "example", "template", "jinja", "j2", "lock"),
+        *("log", "err", "pid", "mk", "cmake", "dockerfile", "nix", "editorconfig"),
+        *("orig", "rej", "bak", "patch", "diff", "whl", "egg", "po", "pot", "mo", "gin"),
+        *("md5", "sha1", "sha256", "sha512", "sum", "crc", "url", "webloc"),
         *("lnk", "desktop", "properties", "iml", "code-workspace", "http"),
     }
 )
+
+# The same beside code, and where there is little of it; elsewhere somebody's data: pages, drawings.
+_PERHAPS = frozenset(
+    {*("html", "htm", "svg", "tex", "pdf", "sample", "out", "in", "map", "idx", "index"), ""}
+)
+_LITTLE = 1 << 18
+"""Bytes of all files of such a suffix, or without any."""
 
 # What is about other files where it is small, and data where it is not.
 _NOTES = frozenset({"txt", "json", "caption", "captions", "tags", "xmp", "meta", "xml", "db"})
@@ -58,6 +65,8 @@ _TABLES = frozenset({"csv", "tsv", "jsonl", "parquet"})
 
 # What trainers and hubs put beside the tensors of a model or of a checkpoint.
 _OF_MODELS = frozenset({"pkl", "model", "msgpack", "jinja", "vocab", "spm", "tiktoken", "metadata"})
+
+_OF_SHARDS = frozenset({"idx", "index"})
 
 _FOLDERS = re.compile(
     r"conf(?:ig)?s?|accelerate|wandb|mlruns|lightning_logs|logs?|tb_logs|tensorboard|"
@@ -168,7 +177,7 @@ def unread_in(
             path = os.path.join(place, name)
             size = _size_of(path)
             named_as = if_named.word_for(path, suffix)
-            if named_as is None and _is_note(name, size, beside_code=about):
+            if named_as is None and _is_note(name, suffix, size, beside_code=about):
                 continue
             kind = "" if named_as is None else named_as.kind
             if (suffix, part, kind) not in counts and len(counts) >= _MOST_SUFFIXES:
@@ -181,6 +190,7 @@ def unread_in(
     told = (
         UnreadFiles(suffix, one.files, one.bytes, tuple(one.names), part, one.named_as)
         for (suffix, part, _), one in counts.items()
+        if one.bytes >= _LITTLE or suffix[1:] not in _PERHAPS
     )
     return UnreadFolder(
         folder=name_of(folder, root),
@@ -211,9 +221,8 @@ def _unread_of(
     stored = cached and not suffixes.isdisjoint((*CACHE_SUFFIXES, ".bin"))
     packed = not suffixes.isdisjoint(one[one.rfind(".") :] for one in SHARD_SUFFIXES)
     shards = {name.partition(".")[0] for name in files if is_shard(name)} if packed else set()
-    beside = (_NOTES if shards or imaged or stored else frozenset()) | (
-        _OF_MODELS if stored else frozenset()
-    )
+    beside = _NOTES if shards or imaged or stored else frozenset()
+    beside |= (_OF_MODELS if stored else frozenset()) | (_OF_SHARDS if shards else frozenset())
     # Of a hundred thousand files in a folder, mostly all are read or stand beside such.
     silent = beside | _NO_DATA
     odd = {one for one in spelled if one[1:].lower() not in silent and one.lower() not in _READ}
@@ -238,15 +247,13 @@ def _unread_of(
             yield name
 
 
-def _is_note(name: str, size: int, *, beside_code: bool) -> bool:
+def _is_note(name: str, suffix: str, size: int, *, beside_code: bool) -> bool:
     """Whether a small file is about what lies around: a list, a licence, some settings."""
-    stem, dot, last = name.rpartition(".")
+    stem, _, last = name.rpartition(".")
     if size >= _SMALL:
         return False
-    # Without a suffix: LICENSE, Makefile, and whatever else people and tools write.
-    return not dot or (
-        last.lower() in _NOTES and (beside_code or _ABOUT.fullmatch(stem) is not None)
-    )
+    may_be = last.lower() in _NOTES or suffix[1:] in _PERHAPS
+    return may_be and (beside_code or _ABOUT.fullmatch(stem or name) is not None)
 
 
 def suffix_in(name: str) -> str:

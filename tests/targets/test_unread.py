@@ -92,7 +92,27 @@ def test_nothing_is_said_of_what_a_kind_leaves_to_another(tmp_path: Path) -> Non
         assert discover([word], Job(root=str(tmp_path)), str(tmp_path)).unread == (), word
 
 
+def test_a_few_pages_and_notes_beside_data_are_not_counted(tmp_path: Path) -> None:
+    put(tmp_path, "set/a.jpg", "set/index.html", "set/paper.pdf", "set/logo.svg", "set/VERSION")
+    put(tmp_path, "code/train.py", "code/a.map")
+    put(tmp_path, "code/manual.pdf", content=LARGE[:-1])
+
+    assert unread(tmp_path, "set", "code") == {}
+
+
 # --- what is counted ------------------------------------------------------------------------------
+
+
+def test_pages_drawings_and_what_has_no_suffix_are_counted_where_there_is_much(
+    tmp_path: Path,
+) -> None:
+    each = LARGE[: 1 << 17]
+    put(tmp_path, "set/a.jpg", *(f"set/{n}.md" for n in range(3)))
+    for suffix in (".pdf", ".html", ".svg", ".idx", ".sample", ""):
+        put(tmp_path, *(f"set/more/{n}{suffix}" for n in "xy"), content=each)
+
+    found = {".pdf": 2, ".html": 2, ".svg": 2, ".idx": 2, ".sample": 2, "": 2}
+    assert unread(tmp_path, "set") == unread(tmp_path) == found
 
 
 def test_files_that_no_reader_reads_are_counted_by_suffix(tmp_path: Path) -> None:
