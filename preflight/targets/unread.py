@@ -190,7 +190,7 @@ def unread_in(
     told = (
         UnreadFiles(suffix, one.files, one.bytes, tuple(one.names), part, one.named_as)
         for (suffix, part, _), one in counts.items()
-        if one.bytes >= _LITTLE or suffix[1:] not in _PERHAPS
+        if one.named_as is not None or one.bytes >= _LITTLE or suffix[1:] not in _PERHAPS
     )
     return UnreadFolder(
         folder=name_of(folder, root),
