@@ -21,6 +21,11 @@ def rows_of(facts: Survival) -> Iterator[Row]:
     if left:
         text = f"for {counted(len(left), 'other reason')}"
         yield Row(count=sum(one.samples for one in left), text=text)
+    more = facts.through - facts.known
+    if facts.losses and more:
+        yield Row(
+            count=more, text=f"{'is' if more == 1 else 'are'} taken out by {_choosers(facts)}"
+        )
     for rank in facts.starved[:_TOLD]:
         yield Row(count=0, text=f"come through on rank {rank:,}: all of its shards are among these")
     batch = too_large_a_batch(facts)
@@ -54,6 +59,10 @@ def divided(facts: Survival) -> str:
     least, most = min(facts.by_rank), max(facts.by_rank)
     each = f"{least:,}" if least == most else f"{least:,} to {most:,}"
     return f", {each} on each of {counted(len(facts.by_rank), 'rank')}"
+
+
+def _choosers(facts: Survival) -> str:
+    return first_of(facts.chosen, len(facts.chosen), most=2) or "functions of its own"
 
 
 def _reason(one: Loss) -> str:

@@ -17,6 +17,12 @@ SHARE = 0.1
 """The part of all samples that is an error where it lacks something, and no reader stops at it."""
 
 
+def to_tell(facts: ShardFacts) -> ShardFacts:
+    """Leave out the few that the job takes out itself; half of them may not be meant."""
+    few = [one for one in facts.lacking if one.how == "chosen" and 2 * one.samples < _all(facts)]
+    return replace(facts, lacking=tuple(one for one in facts.lacking if one not in few))
+
+
 def by_loader(found: Callable[..., Finding], facts: ShardFacts) -> Iterator[Finding]:
     """Tell, of each field that the loader asks for, the samples of a shard that lack it."""
     for one in facts.lacking:
@@ -47,6 +53,8 @@ def of_taken(findings: Iterator[Finding], facts: ShardFacts) -> Iterator[Finding
 
 def _why(one: Lacking, facts: ShardFacts) -> str:
     line = f" ({one.at.file}:{one.at.line})" if one.at.line else ""
+    if one.how == "chosen":
+        return f"{one.chosen} of {facts.taken_by} takes them out, before {one.stage}{line} asks."
     return f"{facts.taken_by} asks for it: {one.stage}{line} {_does(one)}."
 
 
@@ -58,7 +66,13 @@ def _severity(one: Lacking, facts: ShardFacts) -> Severity:
     """Let a few that a handler drops leave the job alive, and texts under another name."""
     bare = sum(arrived.samples for arrived in facts.arrived if _is_bare(one, arrived.fields))
     few = 2 * one.samples < _all(facts) and bare < SHARE * _all(facts)
+    if one.how == "chosen" or _may_be_chosen(one):
+        return Severity.WARNING
     return Severity.WARNING if few and one.how == "goes-on" else Severity.ERROR
+
+
+def _may_be_chosen(one: Lacking) -> bool:
+    return one.how == "unknown" and bool(one.chosen)
 
 
 def _is_bare(one: Lacking, fields: tuple[str, ...]) -> bool:
@@ -72,6 +86,8 @@ def _does(one: Lacking) -> str:
         return "drops them without a word"
     if one.how == "stops":
         return "ends the stream at the first of them"
+    if _may_be_chosen(one):
+        return f"raises, unless {one.chosen} takes them out before (a guess)"
     return "raises at the first of them" if one.how == "raises" else "raises, or drops them"
 
 
@@ -128,7 +144,8 @@ def _severity_of(one: Uncaptioned) -> Severity:
     """Leave it open whether a shard without any caption is meant so: class images, say."""
     is_dropped = one.asked is not None and one.asked.how == "goes-on"
     few = 2 * one.samples < one.images
-    is_open = one.samples == one.images or one.decided_by or (is_dropped and few)
+    is_chosen = one.asked is not None and _may_be_chosen(one.asked)
+    is_open = one.samples == one.images or one.decided_by or is_chosen or (is_dropped and few)
     return Severity.WARNING if is_open else Severity.ERROR
 
 
@@ -153,7 +170,7 @@ def of_whole_samples(findings: Iterator[Finding], facts: ShardFacts) -> Iterator
     why = f"{facts.given_whole_by} asks for no field: such a sample comes without it, "
     if facts.pairing is not None and facts.pairing.rule == "auto":
         why = f"Most of the others have one (a guess), and {why}"
-    why += "or a filter takes it out." if facts.is_filtered else "and what takes it may raise."
+    why += "or a filter takes it out." if facts.chosen_by else "and what takes it may raise."
     for one in findings:
         yield replace(one, why=why) if "to_tuple" in (one.why or "") else one
 

@@ -60,10 +60,13 @@ def caption_empty(facts: ShardFacts | FolderFacts, _job: Job) -> Iterator[Findin
         in_shard = isinstance(facts, ShardFacts)
         stops = "" if in_shard else ", or sd-scripts stops where the file has 0 bytes"
         whose = "It is" if alone else "They are"
+        chosen_by = facts.chosen_by if isinstance(facts, ShardFacts) else ""
+        if chosen_by:
+            stops = f", unless {chosen_by} takes {'it' if alone else 'them'} out (a guess)"
         yield caption_empty.found(
             f"has no text (1 {share})" if alone else message,
             at=place_of(flaw, facts),
-            severity=Severity.ERROR if mostly else Severity.WARNING,
+            severity=Severity.ERROR if mostly and not chosen_by else Severity.WARNING,
             why=f"{whose} trained without a text{stops}. A few may be so on purpose, for "
             "classifier-free guidance.",
             fix=f"Write {'it' if alone else 'them'}, or leave the "

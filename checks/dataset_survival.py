@@ -7,8 +7,8 @@ What it finds
     two folders); a text that `decode` finds to be no UTF-8, JSON, a number (`.cls`) or an array
     (`.npy`) that it cannot read, also where nobody asks for it, an image that it cannot decode, as
     far as images were decoded (`--depth decode`); samples behind the damage of a shard, and shards
-    that are no tar archive. What functions of your own drop (`select`, `map`) nobody knows before
-    they run, and the finding says so.
+    that are no tar archive. What functions of your own drop besides (`select`, `map`) is counted
+    where an epoch was run to its end over just these samples; elsewhere it says "at most".
 
     And shards that nothing divides: where the launch has several ranks, `WebDataset` without a
     `nodesplitter` raises at its first sample; a `DataPipeline` without `split_by_node` or
@@ -96,15 +96,15 @@ def _lost(facts: Survival) -> Iterator[Finding]:
         return
     reads, no_batch = facts.reads, bool(too_large_a_batch(facts))
     at = reads.endless_at if reads.endless_at.line else reads.defined
-    known = f"at most {facts.through:,}" if facts.unsure else f"{facts.through:,}"
     come = "come through"
     if facts.through and _ends(facts):
         come = "could come through, if the epoch did not end at the first fault"
     of = f", of the shards that {reads.config} names" if reads.config else ""
     of = f", of the shards that are {reads.assumed}" if reads.assumed else of
     by = f", as the source is written{of} (a guess: no loader was made)" if reads.guess else ""
+    number = f"{_at_most(facts)}{facts.known:,} of {counted(facts.samples, 'sample')}"
     yield dataset_survival.found(
-        f"{known} of {counted(facts.samples, 'sample')} {come}{divided(facts)}{by}",
+        f"{number} {come}{divided(facts)}{by}",
         at=at.at(facts.name),
         rows=rows,
         severity=_severity(facts, no_batch=no_batch),
@@ -112,7 +112,7 @@ def _lost(facts: Survival) -> Iterator[Finding]:
         fix=_fix(facts),
         evidence={
             "samples": facts.samples,
-            "through": facts.through,
+            "through": facts.known,
             **{f"lost_{number}": written(one) for number, one in enumerate(rows, 1)},
         },
         about=reads.name,
@@ -179,9 +179,14 @@ def _why(facts: Survival, *, stands: bool) -> str:
         return f"{drops}, and the loader gives no batch: no step is made."
     if facts.starved:
         return f"{drops}: the other ranks wait for rank {facts.starved[0]} until they time out."
-    share = facts.through / facts.samples if facts.samples else 0.0
+    share = facts.known / facts.samples if facts.samples else 0.0
+    meant = "was meant" if facts.known == facts.through else "its shards hold"
     again = f", of shards that are drawn for ever{line}" if reads.endless == "resampled" else ""
-    return f"{drops}: the job trains on {share:.1%} of what was meant{again}."
+    return f"{drops}: the job trains on {_at_most(facts)}{share:.1%} of what {meant}{again}."
+
+
+def _at_most(facts: Survival) -> str:
+    return "at most " if facts.unsure and facts.came_out is None else ""
 
 
 def _fix(facts: Survival) -> str:

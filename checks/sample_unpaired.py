@@ -114,6 +114,7 @@ def sample_unpaired(
 ) -> Iterator[Finding]:
     """Tell what fails for one reason as one, and then each sample that lacks something."""
     found = sample_unpaired.found
+    facts = in_data.to_tell(facts) if isinstance(facts, ShardFacts) else facts
     if isinstance(facts, DatasetCaptions):
         yield from in_data.by_data_set(found, facts)
         if facts.few > 1:

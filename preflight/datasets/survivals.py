@@ -17,7 +17,7 @@ from preflight.kinds.kind import Kind
 from preflight.kinds.target import Target
 from preflight.pairing.lengths import LONGEST
 from preflight.pairing.rules import extension_of
-from preflight.pipelines.facts import Reads, Survival
+from preflight.pipelines.facts import Loss, Reads, Survival
 from preflight.pipelines.fates import OPAQUE, RECORDS, decodes
 from preflight.pipelines.survival import Came, ReadBy, survival
 from preflight.shards.facts import Field, ShardFacts
@@ -66,11 +66,11 @@ class Survivals(Gather):
             more = [one for one in dict.fromkeys(reads.shards) if one not in named]
             seen = [self._came[one] for one in more if one in self._came]
             samples = sum(one.samples for one in seen)
-            found = replace(found, unnamed=len(seen), unnamed_samples=samples)
+            run = [one for one in self._flows if one.name == reads.name]
+            found = as_it_ran(replace(found, unnamed=len(seen), unnamed_samples=samples), run)
             if found.looked_at or not reads.guess:
                 # What a source seems to say is no look at a loader.
                 yield Looked(facts=found, target=None if reads.guess else target)
-            run = [one for one in self._flows if one.name == reads.name]
             if not (reads.guess or any(has_had_all(one, found) for one in run)):
                 yield from self._undecoded(reads)
             if not (
@@ -153,6 +153,26 @@ class Survivals(Gather):
         seen = [self._came[one] for one in reads.shards if one in self._came]
         there = {name for one in seen for arrived in one.arrived for name in arrived.fields}
         return not asked or not there or not asked.isdisjoint(there)
+
+
+def as_it_ran(found: Survival, flows: Iterable[Flow]) -> Survival:
+    """Add what came out of an epoch that was run to its end, where it was given just these."""
+    for flow in flows:
+        is_all = flow.ended == "over" and not found.unread and flow.entered == found.samples
+        if is_all and flow.came_out <= found.through:
+            before = [one for one in found.losses if one.chosen and _is_out_before(one, flow)]
+            return replace(
+                found,
+                came_out=flow.came_out,
+                chosen=tuple(one.call for one in flow.chosen),
+                through=found.through + sum(one.samples for one in before),
+                losses=tuple(one for one in found.losses if one not in before),
+            )
+    return found
+
+
+def _is_out_before(one: Loss, flow: Flow) -> bool:
+    return flow.takes_out_before(one.stage, one.at.line)
 
 
 def came(facts: ShardFacts) -> Came:

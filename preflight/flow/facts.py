@@ -157,6 +157,18 @@ class Flow:
                 if out > 0:
                     yield Chosen(one.call, out, before.gave)
 
+    def takes_out_before(self, stage: str, line: int | None) -> bool:
+        """Whether an epoch shows that what a stage would lose does not come to it.
+
+        Args:
+            stage: As the user writes it: `to_tuple("jpg")`.
+            line: Where that stands.
+        """
+        kind = stage.partition("(")[0]
+        mine = [one for one in self.stages if one.kind == kind and line in (None, one.at.line)]
+        is_sound = mine and not any(one.swallowed for one in mine)
+        return bool(is_sound and self.ended == "over" and any(self.chosen))
+
     @property
     def losses(self) -> tuple[Lost, ...]:
         """What was lost by errors that were swallowed, the most first."""

@@ -36,9 +36,11 @@ class Lacking(NamedTuple):
     """Of the first few."""
 
     how: str
-    """What becomes of them, as of `Stage.handler`."""
+    """What becomes of them, as of `Stage.handler`; `chosen`: they were taken out before."""
 
     stage: str
     """What asks for the field: `to_tuple("jpg;png", "txt")`."""
 
     at: Definition = Definition()
+    chosen: str = ""
+    """What chooses among samples before that, with its line (`preflight.pipelines.fates`)."""

@@ -23,8 +23,8 @@ class Stage(NamedTuple):
     comes out."""
 
     name: str = ""
-    """Its own name, where it divides shards or changes their order (`split_by_node`, `shuffle`), or
-    does something to each sample (`map`)."""
+    """Its own name, where it divides shards or changes their order (`split_by_node`, `shuffle`),
+    may drop samples (`select`), or does something to each (`map`)."""
 
     at: Definition = Definition()
     """The user's line that makes it, where that is known."""
@@ -241,6 +241,8 @@ class Loss(NamedTuple):
     """Of the first few samples."""
 
     more_shards: int = 0
+    chosen: str = ""
+    """What chooses among samples before it, with its line (`preflight.pipelines.fates`)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -290,3 +292,14 @@ class Survival:
 
     unsure: tuple[str, ...] = ()
     """Stages that may drop more, as the user would write them, each with its line."""
+
+    came_out: int | None = None
+    """How many came out of an epoch that was run to its end, where all of them went into it."""
+
+    chosen: tuple[str, ...] = ()
+    """What took some of them out of that epoch, as the user would write it: `.select(f)`."""
+
+    @property
+    def known(self) -> int:
+        """How many come through, as far as is known: as they did, or else as the files show."""
+        return self.through if self.came_out is None else self.came_out

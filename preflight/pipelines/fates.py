@@ -62,8 +62,8 @@ def lacking(arrived: Iterable[Arrived], reads: Reads) -> tuple[Lacking, ...]:
         end = fate(one._replace(spoiled=()), reads.stages)
         if end.stage is None or not one.whole:
             continue
-        before = found.get(end)
-        samples, keys = (before.samples, before.keys) if before else (0, ())
+        known = found.get(end)
+        samples, keys = (known.samples, known.keys) if known else (0, ())
         stage = end.stage
         found[end] = Lacking(
             field=end.field,
@@ -72,6 +72,7 @@ def lacking(arrived: Iterable[Arrived], reads: Reads) -> tuple[Lacking, ...]:
             how=how(stage, reads.stages),
             stage=written(stage),
             at=stage.at,
+            chosen=chooser(up_to(stage, reads.stages)),
         )
     return tuple(found.values())
 
@@ -81,10 +82,23 @@ def how(stage: Stage, stages: tuple[Stage, ...]) -> str:
 
     The user's own code may have taken it out before it comes to that stage.
     """
-    before = stages[: stages.index(stage)] if stage in stages else ()
-    if stage.handler == "raises" and any(one.kind == "filter" for one in before):
+    filters = any(one.kind == "filter" for one in up_to(stage, stages))
+    if stage.handler == "raises" and filters:
         return "unknown"
     return stage.handler or "goes-on"
+
+
+def chooser(stages: tuple[Stage, ...]) -> str:
+    """Name the first stage at which the job takes samples out: `select (train.py:9)`."""
+    chosen = next((one for one in stages if one.name == "select"), None)
+    if chosen is None:
+        return ""
+    return f"{chosen.name} ({chosen.at.file}:{chosen.at.line})" if chosen.at.line else chosen.name
+
+
+def up_to(stage: Stage, stages: tuple[Stage, ...]) -> tuple[Stage, ...]:
+    """Give the stages through which a sample comes to one."""
+    return stages[: stages.index(stage)] if stage in stages else ()
 
 
 def written(stage: Stage) -> str:

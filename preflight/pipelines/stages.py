@@ -41,7 +41,7 @@ def stage_of(one: Stage, name: str, args: Sequence[Any], given: Mapping[str, Any
     if name in _PASS or name.startswith(("shuffle", "detshuffle")):
         return one._replace(kind="pass", name=name, handler="")
     if name in _FILTERS:
-        return one._replace(kind="filter")
+        return one._replace(kind="filter", name=name)
     known = name if name == "map" else ""
     return one._replace(name=known, handler_name=one.handler_name or name)
 

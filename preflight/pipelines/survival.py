@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from preflight.pipelines.arrived import Arrived
 from preflight.pipelines.facts import Loss, Reads, Stage, Survival
-from preflight.pipelines.fates import Fate, fate, how, written
+from preflight.pipelines.fates import Fate, chooser, fate, how, up_to, written
 
 _FIRST = 5
 """Shards, and keys, that are named."""
@@ -159,6 +159,7 @@ def _loss(end: Fate, lost: _Lost, stages: tuple[Stage, ...]) -> Loss:
         shards=tuple(list(lost.shards)[:_FIRST]),
         keys=tuple(lost.keys),
         more_shards=max(0, len(lost.shards) - _FIRST),
+        chosen=chooser(up_to(stage, stages)),
     )
 
 

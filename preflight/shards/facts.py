@@ -154,8 +154,8 @@ class ShardFacts:
     given_whole_by: str = ""
     """A live loader that asks for no field, and hands each sample on with what it has."""
 
-    is_filtered: bool = False
-    """Whether a function of the job's may take samples out there."""
+    chosen_by: str = ""
+    """What of each loader may take samples out, with its line: `select (train.py:9)`."""
 
     taken_by: str = ""
     """The live loader that says which fields it takes of these samples."""

@@ -17,8 +17,9 @@ from preflight.kinds.kind import Kind
 from preflight.kinds.question import Question
 from preflight.kinds.target import Target
 from preflight.pairing.rules import PLAIN, extension_of, is_image_suffix
+from preflight.pipelines.arrived import Lacking
 from preflight.pipelines.facts import Reads
-from preflight.pipelines.fates import asks_nothing, deciding, lacking, taken, use_of
+from preflight.pipelines.fates import asks_nothing, chooser, deciding, lacking, taken, use_of
 from preflight.shards.facts import ShardFacts
 from preflight.shards.unfinished import Beside, unfinished
 from preflight.targets.sampled import DrawnSamples
@@ -51,8 +52,8 @@ class Shards(Gather):
         self._listed: dict[str, str] = {}
         """By the path of what a data set of the job's own lists among its files, the loader."""
 
-        self._gave_all: dict[str, bool] = {}
-        """Whether a loader that was run to its end gave every sample that came to it."""
+        self._flows: dict[str, Any] = {}
+        """By a loader that was run to its end, what went through it."""
 
     def add(self, target: Shard) -> Iterator[Look]:
         """Take in a shard, unless it is in no sample."""
@@ -77,7 +78,7 @@ class Shards(Gather):
             self._unpacked_by = self._unpacked_by or str(getattr(facts, "zstd", None) or "")
         flow = getattr(facts, "flow", None)
         if flow is not None and flow.ended == "over":
-            self._gave_all[flow.name] = flow.came_out == flow.entered
+            self._flows[flow.name] = flow
         if isinstance(facts, Reads):
             for path in facts.shards:
                 self._reads.setdefault(path, []).append(facts)
@@ -131,14 +132,15 @@ class Shards(Gather):
         held: list[tuple[Any, ShardFacts, float | None]] = []
         waiting: list[tuple[Any, ShardFacts, float | None]] = []
         for one in self._held:
-            waits = one[1].padding or one[1].is_zstd or any(map(deciding, self._loaders_of(one[0])))
+            loaders = self._loaders_of(one[0])
+            waits = one[1].padding or one[1].is_zstd or any(map(_is_in_the_run, loaders))
             (waiting if waits and not self._are_all_read else held).append(one)
         self._held = waiting
         for target, facts, read_at in held:
             loaders = self._loaders_of(target)
             reads = loaders[0] if loaders else None
             if reads is not None and taken(reads):
-                found = lacking(facts.arrived, reads)
+                found = tuple(map(self._as_it_ran(reads), lacking(facts.arrived, reads)))
                 facts = replace(facts, taken_by=reads.name, lacking=found)  # noqa: PLW2901
                 facts = replace(  # noqa: PLW2901
                     facts,
@@ -146,13 +148,14 @@ class Shards(Gather):
                     use_of_images=_use_of(facts, _is_image, loaders),
                 )
             elif reads is not None:
-                whole = self._gave_all.get(reads.name, False)
+                flow = self._flows.get(reads.name)
+                whole = flow is not None and flow.came_out == flow.entered
                 facts = replace(facts, decided_by=deciding(reads), all_came=whole)  # noqa: PLW2901
                 if asks_nothing(reads):
-                    is_filtered = any(one.kind == "filter" for one in reads.stages)
-                    facts = replace(  # noqa: PLW2901
-                        facts, given_whole_by=reads.name, is_filtered=is_filtered
-                    )
+                    facts = replace(facts, given_whole_by=reads.name)  # noqa: PLW2901
+            choosers = [chooser(one.stages) for one in loaders]
+            if all(choosers):
+                facts = replace(facts, chosen_by=next(iter(choosers), ""))  # noqa: PLW2901
             if facts.is_zstd:
                 own = self._listed.get(self.run.full(target.path), "")
                 if reads is not None and not _opens(reads):
@@ -163,8 +166,23 @@ class Shards(Gather):
                 facts = unfinished(facts, beside)  # noqa: PLW2901
             yield Looked(facts=facts, target=target, read_at=read_at)
 
+    def _as_it_ran(self, reads: Reads) -> Callable[[Lacking], Lacking]:
+        """Say of samples that lack a field where an epoch showed that they are taken out before."""
+        flow = self._flows.get(reads.name)
+
+        def judged(one: Lacking) -> Lacking:
+            is_chosen = one.chosen and flow and flow.takes_out_before(one.stage, one.at.line)
+            return one._replace(how="chosen") if is_chosen else one
+
+        return judged
+
     def _loaders_of(self, target: Shard) -> list[Reads]:
         return self._reads.get(self.run.full(target.path), [])
+
+
+def _is_in_the_run(reads: Reads) -> bool:
+    """Whether a run of a loader tells what its pipeline takes, or takes out."""
+    return bool(deciding(reads) or chooser(reads.stages))
 
 
 def _use_of(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -135,6 +137,39 @@ def test_what_functions_of_the_user_may_drop_is_not_counted_as_known(tmp_path: P
 
     assert found.message.startswith("at most")
     assert "Nobody knows before it runs" in (found.why or "")
+
+
+CHOOSE = """
+def late(sample):
+    return sample["__key__"] > "dog-0006"
+"""
+
+
+@pytest.mark.parametrize(("divide", "workers"), [("", 0), (", wds.split_by_worker", 2)])
+def test_what_a_select_takes_out_besides_is_counted_where_an_epoch_was_run(
+    tmp_path: Path, divide: str, workers: int
+) -> None:
+    stages = piped(TWO + divide, TAR, PAIRS)
+    job(tmp_path, [tarred(good()), tarred(half())], stages, workers)
+    (before,) = survival(run(tmp_path, select=()))
+    stages = piped(TWO + divide, TAR, "wds.select(late)", PAIRS)
+    job(tmp_path, [tarred(good()), tarred(half())], stages, workers)
+    source = tmp_path / "train.py"
+    source.write_text(source.read_text() + CHOOSE)
+
+    (after,) = survival(run(tmp_path, select=()))
+
+    out = _really_come_out(tmp_path)
+    assert before.message == "18 of 24 samples come through"
+    assert after.message == f"{out} of 24 samples come through"
+    assert [row.count for row in after.rows] == [6, 18 - out]
+    assert after.rows[-1].text == "are taken out by .select(late)"
+    assert f"on {out / 24:.1%} of what its shards hold" in (after.why or "")
+
+
+def _really_come_out(folder: Path) -> int:
+    code = "import train; print(sum(1 for sample in train.make()))"
+    return int(subprocess.check_output([sys.executable, "-c", code], cwd=folder, text=True))
 
 
 def test_the_fluid_interface_and_its_decoder_are_read_too(tmp_path: Path) -> None:
