@@ -170,3 +170,21 @@ def test_of_a_sample_only_its_captions_are_read(tmp_path: Path) -> None:
 
     (finding,) = report.findings
     assert finding.evidence["of"] == 10
+
+
+@pytest.mark.parametrize(("texts", "is_told"), [(4, True), (2, False)])
+def test_captions_are_read_where_fewer_than_half_of_the_images_have_one(
+    tmp_path: Path, texts: int, is_told: bool
+) -> None:
+    """Two of twelve may be anything; four are captions that somebody stopped writing."""
+    for number in range(12):
+        (tmp_path / f"{number}.jpg").write_bytes(photo())
+        if number < texts:
+            (tmp_path / f"{number}.txt").write_bytes(
+                "café".encode("utf-8" if number else "latin-1")
+            )
+
+    report = preflight.run("data=.", folder=str(tmp_path), elsewhere=True)
+
+    found = [one.at.file for one in report.findings if one.check == "caption-damaged"]
+    assert found == (["0.txt"] if is_told else [])
