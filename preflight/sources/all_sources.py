@@ -67,6 +67,9 @@ class JobSources:
     come_to: dict[str, frozenset[ReadAt]] = field(default_factory=dict)
     """The reads that each of several scripts comes to, where that matters."""
 
+    by_imports: dict[str, frozenset[ReadAt]] = field(default_factory=dict)
+    """Those to which each comes by importing files alone."""
+
     ways: dict[str, ScriptImports] = field(default_factory=dict)
     """Those of scripts that may be what is started, where it matters what is on them."""
 
@@ -94,12 +97,16 @@ class JobSources:
     def starts(self) -> list[str]:
         """Name scripts of a folder of which it matters what each alone comes to.
 
-        That is where what stops a job stands in another file. One script alone may not be what is
+        That is where what stops a job stands in another file; of the only script, also where it is
+        a variable of the job's own, by which an import stops. One script alone may not be what is
         started, where a file without a main guard has a name of training.
         """
-        shared = [one for one in self._needed() if not self.files[one.file].is_script]
-        if not self.is_folder or not any(launcher_of(one.variable) in _STOP for one in shared):
-            return []
+        needed = self._needed() if self.is_folder else ()
+        shared = [one for one in needed if not self.files[one.file].is_script]
+        if not any(launcher_of(one.variable) in _STOP for one in shared):
+            stops = any(not launcher_of(one.variable) and one.inside is None for one in shared)
+            only = self._entries() if stops else []
+            return only if len(only) == 1 else []
         scripts = [name for name, one in self.files.items() if one.is_script]
         found = [*self.acts(), *([name for name in scripts if trains(name)] or scripts)]
         others = (one for one in self.names if one not in (*scripts, *found) and not is_test(one))
@@ -141,6 +148,7 @@ class JobSources:
                 self.pipelines += one.pipelines
             elif isinstance(one, ComesTo):
                 self.come_to[one.script] = frozenset(one.reads)
+                self.by_imports[one.script] = frozenset(one.by_imports)
             elif one.returned:
                 self.returned[one.file] = {each.name: each for each in one.returned}
             else:
@@ -228,6 +236,8 @@ class JobSources:
         for read in self._reads():
             off = by_itself(read) or self._why_off(read, defaults)
             at = ReadAt(read.file, read.line)
+            only = entries[0] if len(entries) == 1 else ""
+            read = read._replace(by_imports=at in self.by_imports.get(only, ()))  # noqa: PLW2901
             script: str | None = read.file
             if not self.files[read.file].is_script:
                 script = which_comes(read, entries, self.come_to)

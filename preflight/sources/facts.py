@@ -83,7 +83,10 @@ class EnvironmentRead(NamedTuple):
     """The first of these, where it is known."""
 
     is_lazy: bool = False
-    """Whether its file is imported inside a function only, which need not be called."""
+    """Whether its file is imported only where that need not be come to: in a function, say."""
+
+    by_imports: bool = False
+    """Whether the only script of a folder comes to it by importing files alone."""
 
 
 class LoaderCall(NamedTuple):
@@ -217,6 +220,8 @@ class ComesTo(NamedTuple):
 
     script: str
     reads: tuple[ReadAt, ...]
+    by_imports: tuple[ReadAt, ...] = ()
+    """Those to which it comes by importing files alone."""
 
 
 class ScriptImports(NamedTuple):

@@ -102,8 +102,13 @@ def _come_to(scripts: Iterable[str], root: str, alive: Callable[[], None]) -> It
             own.files[one.name] = of_parsed(one.parsed(), one.name, words)
         own.mentions += _given_on_the_way(each, path, root, own.open(), alive)
         judged = own.facts().reads
-        reads = tuple(ReadAt(one.file, one.line) for one in judged if one.off is None)
-        yield ComesTo(script=name, reads=reads)
+        come_to = [one for one in judged if one.off is None]
+        by_imports = [one for one in come_to if one.inside is None and not one.is_lazy]
+        yield ComesTo(name, tuple(map(_place, come_to)), tuple(map(_place, by_imports)))
+
+
+def _place(read: EnvironmentRead) -> ReadAt:
+    return ReadAt(read.file, read.line)
 
 
 def _given_on_the_way(

@@ -174,7 +174,7 @@ def test_of_a_sample_only_its_captions_are_read(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("texts", "is_told"), [(4, True), (2, False)])
 def test_captions_are_read_where_fewer_than_half_of_the_images_have_one(
-    tmp_path: Path, texts: int, is_told: bool
+    tmp_path: Path, texts: int, *, is_told: bool
 ) -> None:
     """Two of twelve may be anything; four are captions that somebody stopped writing."""
     for number in range(12):

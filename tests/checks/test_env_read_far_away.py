@@ -136,3 +136,54 @@ def test_where_a_run_stops_the_place_is_told(tmp_path: Path) -> None:
     for path in ("train.py", "."):
         (one,) = told(tmp_path, path)
         assert (one.at.file, one.at.line) == ("deep.py", 3)
+
+
+AT_IMPORT = {"deep.py": 'import os\nROOT = os.environ["MY_DATA"]\n', "near.py": "import deep\n"}
+
+IMPORTS = {
+    "at its top": ("import near\nprint(1)\n", Severity.ERROR),
+    "under its guard": ("if __name__ == '__main__':\n    import near\n", Severity.ERROR),
+    "in a function": (
+        "def main():\n    import near\nif __name__ == '__main__':\n    main()\n",
+        Severity.WARNING,
+    ),
+    "in a function that nobody calls": (
+        "def other():\n    import near\nif __name__ == '__main__':\n    print(1)\n",
+        Severity.WARNING,
+    ),
+    "under a test": (
+        "import sys\nif sys.platform == 'none':\n    import near\n"
+        "if __name__ == '__main__':\n    print(1)\n",
+        Severity.WARNING,
+    ),
+    "under a try": (
+        "try:\n    import near\nexcept Exception:\n    near = None\n"
+        "if __name__ == '__main__':\n    print(1)\n",
+        Severity.WARNING,
+    ),
+    "where types are not checked": (
+        "import typing\nif typing.TYPE_CHECKING:\n    import other\nelse:\n    import near\n",
+        Severity.ERROR,
+    ),
+    "of a script beside it": ("if __name__ == '__main__':\n    print(1)\n", Severity.NOTE),
+}
+
+
+@pytest.mark.parametrize(("script", "most"), IMPORTS.values(), ids=IMPORTS)
+def test_what_an_import_reads_is_judged_alike_by_the_script_and_by_its_folder(
+    tmp_path: Path, script: str, most: Severity
+) -> None:
+    files = AT_IMPORT | {"train.py": script}
+    if "near" not in script:
+        files["plot.py"] = "import near\nif __name__ == '__main__':\n    print(1)\n"
+    for name, text in files.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+
+    by_script, by_folder = (
+        max((one.severity for one in told(tmp_path, path)), default=Severity.NOTE)
+        for path in ("train.py", ".")
+    )
+
+    assert by_script == by_folder
+    assert by_folder <= most
+    assert (by_folder is Severity.ERROR) <= (ended(tmp_path) != "")

@@ -14,10 +14,14 @@ from preflight.syntax.imports.modules import MOST_MODULES, Modules, dotted_of, p
 from preflight.syntax.imports.path_of_modules import added_to_path, texts_in
 from preflight.syntax.running import text_of
 from preflight.syntax.scopes import Module
-from preflight.syntax.surroundings import called, walk
+from preflight.syntax.surroundings import Around, called, walk
 from preflight.values.this_process import full_path
 
 _RUNS = frozenset({"import_module", "__import__", "run_path", "run_module"})
+
+# What a `try` may catch of all that an import may raise.
+_CAUGHT = frozenset({"*", "BaseException", "Exception"})
+
 _IMPORTS = re.compile(r"import|run_path|run_module")
 
 
@@ -26,7 +30,7 @@ class NeededModules(NamedTuple):
 
     modules: tuple[Module, ...]
     lazy: frozenset[str]
-    """Files of them that are imported inside functions only."""
+    """Files of them that are imported only inside functions, behind tests or under a `try`."""
 
     started: frozenset[str] = frozenset()
     """Files of them that are run as a script is: `runpy.run_path("x.py", run_name="__main__")`."""
@@ -75,7 +79,7 @@ class _Way:
         self._real = cache(os.path.realpath)
         self.found = {self._real(named.path): named}
         self.sure: set[str] = set()
-        """Files that are imported by what is in no function."""
+        """Files that are imported by what runs when its file does."""
 
         self.started = {named.file}
         """Files that are run as a script is."""
@@ -151,7 +155,7 @@ def _packages_around(path: str, home: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=2 * MOST_MODULES)
 def _imports(module: Module, *, is_entry: bool) -> tuple[tuple[ast.stmt | ast.Call, bool], ...]:
-    """Give what may run another module, in order, and whether it waits for a function's call."""
+    """Give what may run another module, in order, and whether that need not be run."""
     those = _imports_in(module, is_entry=is_entry)
     return tuple(sorted(those, key=lambda one: (one[0].lineno, one[0].col_offset)))
 
@@ -165,7 +169,15 @@ def _imports_in(module: Module, *, is_entry: bool) -> Iterator[tuple[ast.stmt | 
         if "TYPE_CHECKING" in " ".join(tests) or around.rehearsed:
             continue
         if is_entry or "__main__" not in around.tested:
-            yield node, around.inside is not None  # type: ignore[misc]  # of the kinds above
+            yield node, _may_not_run(around)  # type: ignore[misc]  # of the kinds above
+
+
+def _may_not_run(around: Around) -> bool:
+    """Whether code waits for a call or for a test, or its errors are caught around it."""
+    tests = [(ast.unparse(one.test), one.holds) for one in around.passed]
+    known = [("__main__" in said, holds) for said, holds in tests if "TYPE_CHECKING" not in said]
+    is_tested = around.conditional and (not tests or not all(map(all, known)))
+    return around.inside is not None or is_tested or bool(around.caught & _CAUGHT)
 
 
 def _run_by(node: ast.stmt | ast.Call, module: Module, modules: Modules) -> list[Module]:
