@@ -139,6 +139,7 @@ def test_where_a_run_stops_the_place_is_told(tmp_path: Path) -> None:
 
 
 AT_IMPORT = {"deep.py": 'import os\nROOT = os.environ["MY_DATA"]\n', "near.py": "import deep\n"}
+GUARDED = "if __name__ == '__main__':\n    print(1)\n"
 
 IMPORTS = {
     "at its top": ("import near\nprint(1)\n", Severity.ERROR),
@@ -152,20 +153,19 @@ IMPORTS = {
         Severity.WARNING,
     ),
     "under a test": (
-        "import sys\nif sys.platform == 'none':\n    import near\n"
-        "if __name__ == '__main__':\n    print(1)\n",
+        "import sys\nif sys.platform == 'none':\n    import near\n" + GUARDED,
         Severity.WARNING,
     ),
     "under a try": (
-        "try:\n    import near\nexcept Exception:\n    near = None\n"
-        "if __name__ == '__main__':\n    print(1)\n",
+        "try:\n    import near\nexcept Exception:\n    near = None\n" + GUARDED,
         Severity.WARNING,
     ),
     "where types are not checked": (
-        "import typing\nif typing.TYPE_CHECKING:\n    import other\nelse:\n    import near\n",
+        "import typing\nif typing.TYPE_CHECKING:\n    import other\nelse:\n    import near\n"
+        + GUARDED,
         Severity.ERROR,
     ),
-    "of a script beside it": ("if __name__ == '__main__':\n    print(1)\n", Severity.NOTE),
+    "of a script beside it": (GUARDED, Severity.NOTE),
 }
 
 
@@ -175,7 +175,7 @@ def test_what_an_import_reads_is_judged_alike_by_the_script_and_by_its_folder(
 ) -> None:
     files = AT_IMPORT | {"train.py": script}
     if "near" not in script:
-        files["plot.py"] = "import near\nif __name__ == '__main__':\n    print(1)\n"
+        files["plot.py"] = "import near\n" + GUARDED
     for name, text in files.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
 
