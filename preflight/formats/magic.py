@@ -53,6 +53,7 @@ _BRANDS = dict.fromkeys((b"avif", b"avis"), "AVIF image") | dict.fromkeys(
     ),
     "HEIF image",
 )
+_BRANDS[b"crx "] = "Canon raw image"
 
 _LFS_POINTER = b"version https://git-lfs.github.com/spec/"
 _LFS_SIZE = re.compile(rb"^size ([0-9]{1,19})\r?$", re.MULTILINE)

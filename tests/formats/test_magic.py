@@ -134,3 +134,11 @@ def test_the_size_in_a_pointer_is_one_that_a_file_can_have(said: bytes, size: in
 )
 def test_a_name_is_said_with_the_article_of_its_sound(name: str, said: str) -> None:
     assert with_article(name) == said
+
+
+@pytest.mark.parametrize(
+    ("brand", "name"),
+    [(b"isom", "MP4 video"), (b"crx ", "Canon raw image"), (b"mif1", "HEIF image")],
+)
+def test_what_a_box_of_media_holds_is_told_by_its_brand(brand: bytes, name: str) -> None:
+    assert what_is(b"\0\0\0\x18ftyp" + brand + bytes(64)) == name
