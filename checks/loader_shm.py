@@ -2,11 +2,12 @@
 
 What it finds
     A batch goes from a worker to the training process through shared memory, and on Linux each
-    tensor of it is an open file on its way. One real batch is measured. As many as the workers make
-    ahead (`prefetch_factor` x `num_workers`, and the one in use), for all ranks of this node, are
-    held against what is free in /dev/shm; its tensors against the open files that a process may
-    have (`ulimit -n`). Found as well is a loader that stopped for want of either while it was
-    drawn from.
+    tensor of it is an open file on its way. Real batches are measured: the largest of the first
+    few, and those of an epoch as far as it was run, since those of long samples may come late. As
+    many as the workers make ahead (`prefetch_factor` x `num_workers`, and the one in use), for all
+    ranks of this node, are held against what is free in /dev/shm; its tensors against the open
+    files that a process may have (`ulimit -n`). Found as well is a loader that stopped for want of
+    either while it was drawn from.
 
 Why it matters
     Containers have 64 MB of /dev/shm by default. As soon as the workers are faster than the GPU, a
@@ -92,7 +93,7 @@ def loader_shm(facts: FirstBatches, job: Job) -> Iterator[Finding]:
 
 def _of_memory(facts: FirstBatches, room: _Room) -> Iterator[Finding]:
     way, free = room.way, room.way.shm_free
-    each = way.parcel.bytes
+    each = max(way.parcel.bytes, way.heaviest // room.batches)
     need = each * room.batches * room.ranks
     if free is None or not each or need <= free:
         return
@@ -101,9 +102,11 @@ def _of_memory(facts: FirstBatches, room: _Room) -> Iterator[Finding]:
     size = way.shm_size or free
     wanted = -(-(need + size - free) * 5 // (4 * _GIB))
     fewer = f"or take num_workers={most}" if most else "or take smaller batches"
+    is_late = each > way.parcel.bytes
+    late = f" (up to batch {way.heaviest_at:,})" if is_late else ""
     yield loader_shm.found(
-        f"has {counted(room.batches, 'batch', 'batches')}{ranks} of {format_size(each)} on their "
-        f"way at a time, {format_size(need)} in all, and {format_size(free)} of the "
+        f"has {counted(room.batches, 'batch', 'batches')}{ranks} of {format_size(each)}{late} on "
+        f"their way at a time, {format_size(need)} in all, and {format_size(free)} of the "
         f"{format_size(size)} of /dev/shm are free",
         at=facts.defined.at(facts.name),
         why="A worker is killed with `Bus error`, or waits for ever, as soon as the workers are "

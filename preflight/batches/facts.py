@@ -123,7 +123,14 @@ class OnTheWay(NamedTuple):
     """Whether each is copied to pinned memory as soon as it comes."""
 
     parcel: Parcel = Parcel()
-    """The largest of the batches that were drawn."""
+    """The largest of the first batches."""
+
+    heaviest: int = 0
+    """Bytes of as many batches, one after the other, as are on their way at a time: the most of
+    what was seen of an epoch."""
+
+    heaviest_at: int = 0
+    """The last of these batches, counted from 1; 0: no epoch was seen."""
 
     open_before: int = 0
     """Files that were open before the workers were started."""

@@ -245,6 +245,9 @@ def _as_far_as(first: FirstBatches, further: Further) -> FirstBatches:
     if whole is None or not whole.epochs:
         return first
     epoch = whole.epochs[0]
+    if first.on_the_way is not None:
+        way = first.on_the_way._replace(heaviest=whole.heaviest, heaviest_at=whole.heaviest_at)
+        first = replace(first, on_the_way=way)
     past_end = epoch.batches if whole.is_past_the_end else None
     return replace(
         first, past_end=past_end, furthest=epoch.batches, rows=epoch.rows, forms=whole.forms

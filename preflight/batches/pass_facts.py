@@ -124,6 +124,11 @@ class WholePass:
     forms: tuple[Form, ...] = ()
     """What the batches of its first epoch are made of, each form once."""
 
+    heaviest: int = 0
+    """As of `OnTheWay`."""
+
+    heaviest_at: int = 0
+
     among: Among | None = None
     """What its workers gave otherwise than it gives without them; None: nothing, or nobody
     knows."""

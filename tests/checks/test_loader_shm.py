@@ -351,3 +351,65 @@ def test_a_batch_is_weighed_however_its_tensors_are_held(
 
     assert each.keys() == {"slotted", "deque", "sparse", "rows", "around", "dispatched"}
     assert all(3.9 * MIB < int(str(one)) < 6.1 * MIB for one in each.values())
+
+
+GROWING = '''\
+"""Loaders of which some batches are large, and none of the first."""
+
+import torch
+from torch.utils.data import DataLoader, Dataset
+
+MIB = 2**20
+
+
+class Long(Dataset):
+    def __init__(self, is_large):
+        self.is_large = is_large
+
+    def __len__(self):
+        return 60
+
+    def __getitem__(self, index):
+        return torch.zeros(4 * MIB if self.is_large(index) else MIB // 16, dtype=torch.uint8)
+
+
+def sorted_by_length():
+    return DataLoader(Long(lambda n: n >= 40), batch_size=None, num_workers=2)
+
+
+def now_and_then():
+    return DataLoader(Long(lambda n: n % 20 == 10), batch_size=None, num_workers=2)
+
+
+def largest_last():
+    return DataLoader(Long(lambda n: n == 59), batch_size=None, num_workers=2)
+
+
+def alone():
+    return DataLoader(Long(lambda n: n >= 40), batch_size=None)
+'''
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="/dev/shm is Linux's")
+def test_batches_that_grow_late_are_weighed_as_they_come_together(tmp_path: Path) -> None:
+    """Five are on their way: of large ones 20 MiB, of one among small ones 4.25."""
+    (tmp_path / "job.py").write_text(GROWING, "utf-8")
+    room = {"shm_size": 64 * MIB, "shm_free": 16 * MIB, "open_files": 1024}
+    (tmp_path / "host.json").write_text(json.dumps({"room": room}), "utf-8")
+    report = preflight.run(
+        "host=host.json",
+        *(f"job:{name}" for name in ("sorted_by_length", "now_and_then", "largest_last", "alone")),
+        folder=str(tmp_path),
+        select=["loader-shm", "loader-end"],
+    )
+
+    (one,) = report.findings
+    assert (one.check, one.evidence["loader"]) == (ID, "job:sorted_by_length")
+    assert one.evidence["needed"] == 20 * MIB
+    assert "5 batches of 4.2 MB (up to batch 45) on their way" in one.message
+
+
+def test_an_epoch_that_takes_no_more_than_its_first_batches_changes_nothing() -> None:
+    (one,) = found(way(heaviest=80 * MIB, heaviest_at=12))
+
+    assert one.message == found()[0].message

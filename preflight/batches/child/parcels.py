@@ -7,6 +7,7 @@ import gc
 import mmap
 import os
 import sys
+from collections import deque
 from collections.abc import Callable, Iterator
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
@@ -92,6 +93,28 @@ class Weighed:
     def parcel_of(self, batch: Any) -> Parcel:
         """Say how much a batch takes, or those do of which it was made."""
         return max(parcel_of(batch), self._most, key=lambda one: one.bytes)
+
+
+class Heaviest:
+    """Notes which batches of an epoch take the most, of as many as are on their way at a time."""
+
+    def __init__(self, loader: Any, workers: int) -> None:
+        self._ahead = deque[int](maxlen=_prefetch(real_loader(loader)) * workers + 1)
+        self._number = 0
+        self._most = 0
+        self._at = 0
+
+    def take(self, batch: Any) -> None:
+        """Weigh a batch of an epoch, in the order in which they come."""
+        self._number += 1
+        self._ahead.append(parcel_of(batch).bytes)
+        together = sum(self._ahead)
+        if together > self._most:
+            self._most, self._at = together, self._number
+
+    def told(self) -> dict[str, int]:
+        """Give it by the names that facts have for it."""
+        return {"heaviest": self._most, "heaviest_at": self._at}
 
 
 def parcel_of(batch: Any) -> Parcel:

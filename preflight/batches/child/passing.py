@@ -22,6 +22,7 @@ from preflight.batches.child.drawing import Drawable, raised
 from preflight.batches.child.epoch_cut import always_first
 from preflight.batches.child.epoch_draws import of_stream
 from preflight.batches.child.one_epoch import Batching, Bounds, run_epoch
+from preflight.batches.child.parcels import Heaviest
 from preflight.batches.child.second_loop import used_up
 from preflight.batches.child.without_workers import Alone, is_own_stream, run_alone
 from preflight.batches.pass_facts import Among, Epoch
@@ -162,7 +163,7 @@ def _first_epoch(
     inner = [real_loader(loader)] if makes_its_own(loader) else []
     inner = inner or own_attributes(loader).get("taken_from", [])
     if not inner:
-        return run_epoch(loader, bounds, tell, [noted.take], forms=set())
+        return _weighed(loader, bounds, tell, noted)
     taken = TakenBatches(loader, inner[0])
     with taken.noting():
         noting = [noted.take, taken.give]
@@ -173,6 +174,19 @@ def _first_epoch(
         lost = _swallowed(taken, length_of(inner[0]), root) or taken.lost(at)
         tell(more={"lost": to_wire(lost)})
     return first
+
+
+def _weighed(
+    loader: Any, bounds: Bounds, tell: Callable[..., None], noted: Noted | MarkedEpoch
+) -> Epoch:
+    """Run the first epoch, and say how much its batches take on their way from workers."""
+    if not bounds.num_workers:
+        return run_epoch(loader, bounds, tell, [noted.take], forms=set())
+    heaviest = Heaviest(loader, bounds.num_workers)
+    try:
+        return run_epoch(loader, bounds, tell, [noted.take, heaviest.take], forms=set())
+    finally:
+        tell(more=heaviest.told())
 
 
 def _swallowed(taken: TakenBatches, length: int | None, root: str) -> LostBatches | None:
