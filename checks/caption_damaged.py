@@ -69,6 +69,14 @@ _WORDS = {
     ),
 }
 
+_BY_THE_JOB = (
+    "The job takes its bytes, and no decode() of webdataset's reads them: it raises where the job "
+    "decodes them as UTF-8 (a guess)."
+)
+
+# A function of the job's reads its bytes, and did so in a whole epoch.
+_READ = "read"
+
 _MILDER = frozenset({"padding", "mark"})
 _UNDECODABLE = frozenset({"encoding", "utf-16"})
 _USABLE = _MILDER | {"not-fetched"}  # or to be had by a command
@@ -89,23 +97,45 @@ def _is_nothing_to_ask(facts: ShardFacts | FolderFacts, job: Job) -> str | None:
 )
 def caption_damaged(facts: ShardFacts | FolderFacts, _job: Job) -> Iterator[Finding]:
     """Tell all captions of one place that are wrong in one way as one."""
-    only_decoded = isinstance(facts, ShardFacts) and facts.texts == "decoded"
     for flaw in facts.captions.flaws:
-        words = _WORDS.get(flaw.kind)
-        if words is None or (only_decoded and flaw.kind not in _UNDECODABLE):
+        words, use = _WORDS.get(flaw.kind), _use_of(flaw, facts)
+        if words is None or use == "left" or (use == "decoded" and flaw.kind not in _UNDECODABLE):
             continue  # caption-empty's, or of a text that goes no further
+        open_to = _open_to(flaw, facts, use)
+        if open_to == _READ:
+            continue
         alone = flaw.captions == 1
         message = f"has {of_many(flaw, facts)} that {words.many}: {examples(flaw, facts)}"
         yield caption_damaged.found(
             words.one if alone else message,
             at=place_of(flaw, facts),
-            severity=Severity.WARNING if flaw.kind in _MILDER else Severity.ERROR,
-            why=_why(flaw, in_shard=isinstance(facts, ShardFacts)),
+            severity=Severity.WARNING if flaw.kind in _MILDER or open_to else Severity.ERROR,
+            why=open_to or _why(flaw, in_shard=isinstance(facts, ShardFacts)),
             fix=words.fix.format("it" if alone else "them"),
             aside=() if flaw.kind in _USABLE else aside(flaw, facts),
             evidence={"kind": flaw.kind, "captions": flaw.captions, "of": facts.captions.captions},
             about=flaw.kind,
         )
+
+
+def _use_of(flaw: CaptionFlaw, facts: ShardFacts | FolderFacts) -> str:
+    if not isinstance(facts, ShardFacts):
+        return "taken"
+    uses = [facts.use_of(one, facts.texts) for one in flaw.names]
+    return uses[0] if len(set(uses)) == 1 else facts.texts
+
+
+def _open_to(flaw: CaptionFlaw, facts: ShardFacts | FolderFacts, use: str) -> str:
+    """Say why nobody knows whether a text raises that is no UTF-8; empty: it does."""
+    if not isinstance(facts, ShardFacts) or flaw.kind not in _UNDECODABLE:
+        return ""
+    if use == "read" and facts.is_run_through:
+        return _READ
+    if use in ("read", "raw"):
+        return _BY_THE_JOB
+    if facts.is_run_through and facts.chosen_by:
+        return f"{facts.chosen_by} takes it out (a guess): an epoch was run to its end."
+    return ""
 
 
 def _why(flaw: CaptionFlaw, *, in_shard: bool) -> str:

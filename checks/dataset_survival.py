@@ -102,7 +102,8 @@ def _lost(facts: Survival) -> Iterator[Finding]:
     of = f", of the shards that {reads.config} names" if reads.config else ""
     of = f", of the shards that are {reads.assumed}" if reads.assumed else of
     by = f", as the source is written{of} (a guess: no loader was made)" if reads.guess else ""
-    number = f"{_at_most(facts)}{facts.known:,} of {counted(facts.samples, 'sample')}"
+    through = 0 if no_batch else facts.known
+    number = f"{_at_most(facts)}{through:,} of {counted(facts.samples, 'sample')}"
     yield dataset_survival.found(
         f"{number} {come}{divided(facts)}{by}",
         at=at.at(facts.name),
@@ -112,7 +113,7 @@ def _lost(facts: Survival) -> Iterator[Finding]:
         fix=_fix(facts),
         evidence={
             "samples": facts.samples,
-            "through": facts.known,
+            "through": through,
             **{f"lost_{number}": written(one) for number, one in enumerate(rows, 1)},
         },
         about=reads.name,
@@ -186,7 +187,8 @@ def _why(facts: Survival, *, stands: bool) -> str:
 
 
 def _at_most(facts: Survival) -> str:
-    return "at most " if facts.unsure and facts.came_out is None else ""
+    is_known = facts.came_out is not None or not (facts.unsure or facts.uncounted)
+    return "" if is_known else "at most "
 
 
 def _fix(facts: Survival) -> str:

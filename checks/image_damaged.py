@@ -51,6 +51,7 @@ _NOT_DECODED = (
 _GIVES_WHAT_IS_THERE = frozenset({"JPEG image", "PNG image"})
 """Formats of which Pillow decodes a part where LOAD_TRUNCATED_IMAGES is set."""
 
+_OUT = "{} takes it out, or the job copes with it (a guess): an epoch was run to its end."
 _AGAIN = "Take it again from where it came from, or leave it out."
 _DOWNLOAD = "Download the image itself: this is what Git LFS keeps in its place."
 _PACK_AGAIN = "Run git lfs pull where the shard was packed, and pack it again."
@@ -78,17 +79,20 @@ def _is_without(facts: ShardFacts | FolderFacts, _job: Job) -> str | None:
 )
 def image_damaged(facts: ShardFacts | FolderFacts, _job: Job) -> Iterator[Finding]:
     """Tell each damaged image."""
-    only_decoded = isinstance(facts, ShardFacts) and facts.use_of_images == "decoded"
     for one in facts.damaged_images:
-        if only_decoded and not one.raises:
+        use = "taken"
+        if isinstance(facts, ShardFacts):
+            use = facts.use_of(one.name, facts.use_of_images)
+        if use == "left" or (use == "decoded" and not one.raises):
             continue  # of a picture that goes no further
+        chosen_by = _may_be_out(one, facts)
         yield image_damaged.found(
             one.text,
             at=Location(file=facts.file, name=f"member {one.name}")
             if isinstance(facts, ShardFacts)
             else Location(file=one.name),
-            severity=Severity.WARNING if one.kind in ("huge", "leftover") else Severity.ERROR,
-            why=_why(one),
+            severity=Severity.WARNING if _is_mild(one) or chosen_by else Severity.ERROR,
+            why=_OUT.format(chosen_by) if chosen_by else _why(one),
             fix=_fix(one, in_shard=isinstance(facts, ShardFacts)),
             aside=_aside(one, facts),
             evidence={"kind": one.kind, "bytes": one.bytes},
@@ -97,6 +101,16 @@ def image_damaged(facts: ShardFacts | FolderFacts, _job: Job) -> Iterator[Findin
         yield _left_behind(facts)
     if isinstance(facts, FolderFacts) and facts.foreign and facts.taken_by:
         yield _foreign(facts)
+
+
+def _is_mild(one: ImageDamage) -> bool:
+    return one.kind in ("huge", "leftover")
+
+
+def _may_be_out(one: ImageDamage, facts: ShardFacts | FolderFacts) -> str:
+    """Name what may take an image out that raises, where no epoch was stopped by it."""
+    is_passed = bool(one.raises) and isinstance(facts, ShardFacts) and facts.is_run_through
+    return facts.chosen_by if is_passed and isinstance(facts, ShardFacts) else ""
 
 
 def _foreign(facts: FolderFacts) -> Finding:

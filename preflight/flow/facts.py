@@ -170,6 +170,12 @@ class Flow:
         return bool(is_sound and self.ended == "over" and any(self.chosen))
 
     @property
+    def reads_all(self) -> bool:
+        """Whether an epoch was run to its end, and nothing was lost where contents are read."""
+        readers = (one for one in self.stages if one.kind in ("decode", "map_dict"))
+        return self.ended == "over" and not any(one.swallowed for one in readers)
+
+    @property
     def losses(self) -> tuple[Lost, ...]:
         """What was lost by errors that were swallowed, the most first."""
         found = [one for number in range(len(self.stages)) for one in _lost(self.stages, number)]

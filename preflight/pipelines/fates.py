@@ -26,6 +26,10 @@ TAKES = frozenset({"to_tuple", "extract_keys", "rename", "rename_keys", "map_dic
 """Stages that ask for fields by their names."""
 
 
+# Where a function of the job's says what goes on.
+_CHOOSE = frozenset({"select", "select_files"})
+
+
 class Fate(NamedTuple):
     """Where a sample ends; without a stage where it comes through."""
 
@@ -89,8 +93,8 @@ def how(stage: Stage, stages: tuple[Stage, ...]) -> str:
 
 
 def chooser(stages: tuple[Stage, ...]) -> str:
-    """Name the first stage at which the job takes samples out: `select (train.py:9)`."""
-    chosen = next((one for one in stages if one.name == "select"), None)
+    """Name what first takes out samples, or files of theirs: `select (train.py:9)`."""
+    chosen = next((one for one in stages if one.name in _CHOOSE), None)
     if chosen is None:
         return ""
     return f"{chosen.name} ({chosen.at.file}:{chosen.at.line})" if chosen.at.line else chosen.name
@@ -171,6 +175,24 @@ def use_of(those: Iterable[str], stages: tuple[Stage, ...]) -> str:
             if stage.kind != "map_dict" and not stage.keeps:
                 return use
     return "taken"
+
+
+def use_of_field(field: str, stages: tuple[Stage, ...]) -> str:
+    """Say what a loader does with one field: as `use_of`, or what takes it as the bytes that it is.
+
+    `read`: a function of the job's does, in the pipeline; `raw`: what comes behind it may.
+    """
+    use = use_of([field], stages)
+    if use != "taken":
+        return use
+    for stage in stages:
+        if stage.kind == "decode" and _is_decoded(stage, field):
+            return use
+        if stage.kind == "map_dict" and any(field in one for one in stage.fields):
+            return "read"
+        if stage.kind in TAKES or (stage.kind == "other" and stage.name not in _CHOOSE):
+            break
+    return "raw"
 
 
 def _is_decoded(stage: Stage, field: str) -> bool:

@@ -171,13 +171,13 @@ class _Told:
             kind = "expand" if name == "tar_file_expander" else "group"
             yield one._replace(kind=kind, at=self._whole())
             if renames:
-                yield one._replace(kind="other")
+                yield one._replace(kind="other", name="select_files")
         elif name.startswith(("tarfile_samples", "tarfile_to_samples")):
             at = self.lines.of("tarfile_to_samples", name)
             for kind in _READS_SHARDS:
                 yield one._replace(kind=kind, at=at)
             if given.get("select_files") or given.get("rename_files"):
-                yield one._replace(kind="other", at=at)
+                yield one._replace(kind="other", name="select_files", at=at)
         else:
             if name == "map" and args and named(type(args[0])) == "Decoder":
                 plain = one._replace(at=self.lines.of("decode"))

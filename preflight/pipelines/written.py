@@ -185,7 +185,7 @@ def _fluid(root: ast.Call, reads: Reads, sources: _Sources) -> Reads:
         for kind in ("open", "expand", "group")
     ]
     if {"select_files", "rename_files"} & given.keys():
-        reader.append(Stage(kind="other", at=reads.defined))
+        reader.append(Stage(kind="other", name="select_files", at=reads.defined))
     return replace(
         reads,
         **_shards(root, sources)._asdict(),

@@ -15,6 +15,8 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from preflight.secrets.in_texts import (
+    Held,
+    held_behind,
     in_brackets,
     in_query,
     is_secret,
@@ -194,8 +196,14 @@ class Secrets:
 
     def _without_named(self, text: str, found: set[str]) -> str:
         """Take out what stands behind a name that says so."""
-        pieces, done = [], 0
+        pieces, done, looked = [], 0, 0
         for named in NAMED.finditer(text):
+            held = held_behind(text, named) if named.start() >= looked else Held()
+            looked = max(looked, held.end)
+            for begin, end in held.places if named.start() >= done else ():
+                found.update(_parts(text[begin:end]))
+                pieces += [text[done:begin], self.mark]
+                done = end
             value = VALUE.match(text, named.end()) if says(named["name"]) else None
             if value is None or named.start() < done or not is_secret(named, value):
                 continue

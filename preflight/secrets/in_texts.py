@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
-from preflight.secrets.naming import Says, is_no_word, looks_random, may_be_secret, says
-from preflight.secrets.shapes import SIGNING
+from preflight.secrets.naming import Says, is_about, is_no_word, looks_random, may_be_secret, says
+from preflight.secrets.shapes import IN_BRACKETS, OPENS, SIGNING
+
+# Characters in brackets that are looked through.
+_LONGEST = 2_000
 
 # Characters from which on a machine drew what stands behind an option that may be a secret's.
 _DRAWN = 16
+
+
+# Around `('name', 'value')`.
+_PAIR = ("('", '("')
+_ENDS = re.compile(r"[\"']?\)")
 
 
 def in_query(match: re.Match[str]) -> bool:
@@ -38,9 +47,48 @@ def is_secret(named: re.Match[str], behind: re.Match[str]) -> bool:
     if says(name) is not Says.SECRET or behind["behind"] or value == name:
         return False
     if between.endswith(","):
-        return looks_random(value)
+        is_pair = named.string[: named.start()].endswith(_PAIR) and _ENDS.match(
+            named.string, behind.end()
+        )
+        is_name = is_about(value) or says(value)
+        return looks_random(value) or bool(is_pair and not is_name and may_be_secret(value))
     if quoted is None and (between == ":" or value.isdigit()):
         return is_no_word(value)
     if says(name.lower()) is not Says.SECRET:  # `SORT_KEY=name`
         return is_no_word(value)
     return may_be_secret(value)
+
+
+class Held(NamedTuple):
+    """What a name holds in brackets that must not be told."""
+
+    places: tuple[tuple[int, int], ...] = ()
+    end: int = 0
+    """How far all texts were judged."""
+
+
+def held_behind(text: str, named: re.Match[str]) -> Held:
+    """Find the texts that a name holds in brackets: `{'tokens': ['…', '…']}`.
+
+    What stands there under a key of its own that tells of a secret (`user`) is none.
+    """
+    said, opened = says(named["name"]), OPENS.match(text, named.end())
+    if opened is None or not said:
+        return Held()
+    if opened["called"] and says(opened["called"]) is not Says.SECRET:
+        return Held()  # which `in_brackets` judges
+    is_one = may_be_secret if said is Says.SECRET else looks_random
+    depth, key, end, places = 1, "", opened.end(), []
+    for one in IN_BRACKETS.finditer(text, opened.end(), opened.end() + _LONGEST):
+        end = one.end()
+        if one["bracket"]:
+            depth += 1 if one["bracket"] in "([{" else -1
+            if not depth:
+                break
+        elif one["key"] is not None:
+            key = one["key"]
+        else:
+            is_name = is_about(key) or says(one["text"])  # `Secret(os.environ["API_KEY"])`
+            places += [] if is_name or not is_one(one["text"]) else [one.span("text")]
+            key = ""
+    return Held(tuple(places), end if said is Says.SECRET else 0)

@@ -42,7 +42,8 @@ _BARE_HEADER = r"""
 """
 
 _AUTHORIZATION = r"""
-    \b(?:proxy-)?authorization["']?\s*[:=,]\s*["']?(?P<secret>[^"'\\\s<\ue000][^"'\\\n]*)
+    \b(?:proxy-)?authorization["']?\s*[:=,]\s*["']?
+    (?P<secret>[^"'\\\s<\ue000](?:(?<==)["'][^"'\n]*["']|[^"'\\\n])*)
 """
 
 _COOKIE = r"""
@@ -149,3 +150,16 @@ VALUE = re.compile(
     re.VERBOSE,
 )
 """What stands behind it; a bracket behind a bare one makes it a call."""
+
+OPENS = re.compile(r"\s?(?P<called>[\w.]{0,80})[(\[{]")
+"""A bracket that a name holds, and what is called with it."""
+
+IN_BRACKETS = re.compile(
+    r"""
+    (?P<bracket>[\[\](){}])
+    | b?(?P<quote>\\{0,3}["'])(?:(?P<key>[^"'\n]{0,200}?)(?P=quote)\s?[:=]
+        | (?P<text>[^"'\n\ue000]{0,8000}?)(?P=quote))
+    """,
+    re.VERBOSE,
+)
+"""What stands in it: brackets, keys, and texts."""

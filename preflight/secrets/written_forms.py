@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from preflight.secrets.naming import looks_random
 from preflight.values.names import shown
 
 LONG = 12
@@ -42,11 +43,14 @@ def written_forms(value: str) -> Iterator[WrittenForm]:
 
 
 def _pattern(form: str, *, any_case: bool) -> str:
-    """Make a pattern of one form; a short one, and a number, only as a word of its own."""
+    """Make a pattern of one form; what is short, or a number, only as a word of its own.
+
+    Unless a machine drew it, which no other word holds by chance.
+    """
     escaped = re.escape(form)
     if any_case:
         return f"(?i:{escaped})"
-    if len(form) >= LONG and not form.isdigit():
+    if looks_random(form) or (len(form) >= LONG and not form.isdigit()):
         return escaped
     return rf"(?<![A-Za-z0-9]){escaped}(?![A-Za-z0-9])"
 

@@ -170,6 +170,13 @@ class ShardFacts:
     use_of_images: str = "taken"
     """What loaders do with its images, in the same words."""
 
+    uses: Mapping[str, str] = field(default_factory=dict)
+    """What loaders do with each field of a text or an image, as `texts`; `read` or `raw`: they take
+    its bytes, and a function of the job's in the pipeline reads them, or what comes behind it."""
+
+    is_run_through: bool = False
+    """Whether each of its loaders was run to its end, and lost nothing where it reads contents."""
+
     videos: int = 0
     """Videos in it, which are not read."""
 
@@ -190,3 +197,7 @@ class ShardFacts:
 
     keys: str = ""
     """The keys of the samples and their sizes, packed (`preflight.shards.packed_keys`)."""
+
+    def use_of(self, member: str, otherwise: str) -> str:
+        """Say what loaders do with a member, by its field; where none says it, otherwise."""
+        return self.uses.get(member.rpartition("/")[2].partition(".")[2].lower(), otherwise)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -19,7 +19,15 @@ from preflight.kinds.target import Target
 from preflight.pairing.rules import PLAIN, extension_of, is_image_suffix
 from preflight.pipelines.arrived import Lacking
 from preflight.pipelines.facts import Reads
-from preflight.pipelines.fates import asks_nothing, chooser, deciding, lacking, taken, use_of
+from preflight.pipelines.fates import (
+    asks_nothing,
+    chooser,
+    deciding,
+    lacking,
+    taken,
+    use_of,
+    use_of_field,
+)
 from preflight.shards.facts import ShardFacts
 from preflight.shards.unfinished import Beside, unfinished
 from preflight.targets.sampled import DrawnSamples
@@ -153,9 +161,7 @@ class Shards(Gather):
                 facts = replace(facts, decided_by=deciding(reads), all_came=whole)  # noqa: PLW2901
                 if asks_nothing(reads):
                     facts = replace(facts, given_whole_by=reads.name)  # noqa: PLW2901
-            choosers = [chooser(one.stages) for one in loaders]
-            if all(choosers):
-                facts = replace(facts, chosen_by=next(iter(choosers), ""))  # noqa: PLW2901
+            facts = self._with_uses(facts, loaders)  # noqa: PLW2901
             if facts.is_zstd:
                 own = self._listed.get(self.run.full(target.path), "")
                 if reads is not None and not _opens(reads):
@@ -165,6 +171,23 @@ class Shards(Gather):
                 beside = self._neighbours.get(_sort_of(facts.file), [])
                 facts = unfinished(facts, beside)  # noqa: PLW2901
             yield Looked(facts=facts, target=target, read_at=read_at)
+
+    def _with_uses(self, facts: ShardFacts, loaders: list[Reads]) -> ShardFacts:
+        """Say what all loaders do with each field, and whether they were run to their ends."""
+        if not loaders:
+            return facts
+        choosers = [chooser(one.stages) for one in loaders]
+        flows = [self._flows.get(one.name) for one in loaders]
+        fields = {field for one in facts.arrived for field in one.fields}
+        those = [one for one in fields if _is_text(facts, one) or _is_image(facts, one)]
+        return replace(
+            facts,
+            chosen_by=choosers[0] if all(choosers) else "",
+            is_run_through=all(one is not None and one.reads_all for one in flows),
+            uses={
+                one: _most([use_of_field(one, each.stages) for each in loaders]) for one in those
+            },
+        )
 
     def _as_it_ran(self, reads: Reads) -> Callable[[Lacking], Lacking]:
         """Say of samples that lack a field where an epoch showed that they are taken out before."""
@@ -191,8 +214,11 @@ def _use_of(
     """Say what the loader does with such fields of a shard that does the most with them."""
     fields = {field for one in facts.arrived for field in one.fields}
     those = [one for one in fields if is_one(facts, one)]
-    uses = {use_of(those, one.stages) for one in loaders}
-    return next(one for one in ("taken", "decoded", "left") if one in uses)
+    return _most([use_of(those, one.stages) for one in loaders])
+
+
+def _most(uses: Collection[str]) -> str:
+    return next(one for one in ("taken", "raw", "read", "decoded", "left") if one in uses)
 
 
 def _is_text(facts: ShardFacts, field: str) -> bool:

@@ -79,6 +79,9 @@ def test_a_name_says_nothing_of_the_kind(name: str) -> None:
         "tokens = ['a photo of', '<sks0001ab>'], auth=(user, password)",
         "api_key = Secret(os.environ['WANDB_API_KEY'])",
         "cookie: a plate of cookies, cookiecutter=1",
+        "fields ('password', 'username'), {'image_key': ['jpg', 'png']}, secret=[1, 2], api_key={}",
+        "token=tokenizer('hello world'), credentials=Path('a/b.json'), auth: ['anonymous']",
+        "{'credentials': {'file': 'a.json'}}, password=os.environ.get('DB_PASSWORD')",
         "login(key=key) and def login(key=None)",
     ],
 )
@@ -141,6 +144,23 @@ def test_ordinary_sentences_are_left_alone(text: str) -> None:
         ("pipe:sshpass -p pw9 ssh h cat x", f"pipe:sshpass -p {REDACTED} ssh h cat x"),
         ("Bearer abcdefgh0123", f"Bearer {REDACTED}"),
         ("Basic YWRhOnB3MTI=", f"Basic {REDACTED}"),
+        ("Authorization: Bearer abc1 password='pw12'", f"Authorization: {REDACTED}"),
+        (
+            """'Authorization: Digest username="u", response="pw12"'""",
+            f"'Authorization: {REDACTED}'",
+        ),
+        ("{'x-api-key': ['pwLIST']}", f"{{'x-api-key': ['{REDACTED}']}}"),
+        ("{'password': {'a': 'pw12'}}", f"{{'password': {{'a': '{REDACTED}'}}}}"),
+        (
+            '"credentials": {"user": "bob1", "pass": "pw12"}, "x": 1',
+            f'"credentials": {{"user": "bob1", "pass": "{REDACTED}"}}, "x": 1',
+        ),
+        (f"tokens=['{CANARY}', 'dog']", f"tokens=['{REDACTED}', 'dog']"),
+        (
+            "[('X-Api-Key', 'pw12'), ('password', 'pw34')]",
+            f"[('X-Api-Key', '{REDACTED}'), ('password', '{REDACTED}')]",
+        ),
+        ("password=SecretStr('pwWORD')", f"password=SecretStr('{REDACTED}')"),
     ],
 )
 def test_a_name_or_a_shape_gives_it_away(text: str, told: str) -> None:
@@ -294,6 +314,9 @@ def test_long_texts_take_no_time() -> None:
         "login(key",
         "cookie:a",
         "sshpass -p ",
+        "token=['",
+        "password=[",
+        "authorization:a='",
     ):
         hide.text(piece * (50_000 // len(piece)) + " token")
 
