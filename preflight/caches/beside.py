@@ -107,7 +107,12 @@ def strangers(table: CacheTable) -> tuple[tuple[int, ...], dict[int, Damage]]:
 
 def is_compared(name: str) -> bool:
     """Whether a file of this name is held against those beside it."""
-    return name[-4:].lower() == ".npy" or is_archive(name)
+    return is_array(name) or is_archive(name)
+
+
+def is_array(name: str) -> bool:
+    """Whether numpy.load gives one array."""
+    return name[-4:].lower() == ".npy"
 
 
 def is_archive(name: str) -> bool:
@@ -126,23 +131,39 @@ def unlike_others(files: Iterable[WholeFile]) -> Iterator[tuple[int, Damage]]:
     for one in files:
         folder, base = posixpath.split(one.name)
         groups[folder, _VARYING.sub("#", base)].append(one)
-    others: defaultdict[str, list[WholeFile]] = defaultdict(list)
-    for (folder, _), group in groups.items():
+    others: defaultdict[tuple[str, bool], list[WholeFile]] = defaultdict(list)
+    usual: defaultdict[str, list[WholeFile]] = defaultdict(list)
+    for (folder, base), group in groups.items():
         if len(group) >= _FEWEST:
             yield from _unlike(group, fewest=2, share=1)
+            yield from _of_other_types(group)
             yield from _of_objects(group)
+            usual[folder] += group if is_array(base) else []
         else:
-            others[folder] += group
+            others[folder, is_array(base)] += group
     apart: defaultdict[tuple[str, str], list[WholeFile]] = defaultdict(list)
-    for group in others.values():
-        if len(group) >= _FEWEST_OF_ANY:
-            yield from _unlike(group, fewest=_FEWEST_OF_ANY, share=_SHARE_OF_ANY)
+    for (folder, are_arrays), group in others.items():
+        known = usual[folder] if are_arrays else []
+        if len(group) + len(known) >= _FEWEST_OF_ANY:
+            yield from _unlike_any(group, known)
         else:
             for one in group:
                 apart[_place_and_sort(one.name)].append(one)
     for group in apart.values():
         if len(group) >= _FEWEST_OF_ANY:
-            yield from _unlike(group, fewest=_FEWEST_OF_ANY, share=_SHARE_OF_ANY)
+            yield from _unlike_any(group, [])
+
+
+def _unlike_any(group: list[WholeFile], beside: list[WholeFile]) -> Iterator[tuple[int, Damage]]:
+    """Hold files that are named after something against all of their folder.
+
+    Of what type of number they are, others beside them that are called otherwise say nothing.
+    """
+    places = {one.place for one in group}
+    unlike = _unlike(group + beside, fewest=_FEWEST_OF_ANY, share=_SHARE_OF_ANY)
+    yield from (one for one in unlike if one[0] in places)
+    if len(group) >= _FEWEST_OF_ANY:
+        yield from _of_other_types(group)
 
 
 def _place_and_sort(name: str) -> tuple[str, str]:
@@ -166,7 +187,7 @@ def _unlike(group: list[WholeFile], *, fewest: int, share: int) -> Iterator[tupl
             else:
                 text = f"is {_NAMED.get(one.format, what)}, and {_beside(arrays, 'is')} {usual}"
             yield one.place, Damage(kind="foreign", text=text, offset=0)
-    exact = [one for one in arrays if not one.behind and not one.is_read_in_part]
+    exact = _exact(group)
     longer = [one for one in arrays if one.behind]
     if len(exact) >= fewest and len(exact) > share * len(longer):
         for one in longer:
@@ -175,11 +196,18 @@ def _unlike(group: list[WholeFile], *, fewest: int, share: int) -> Iterator[tupl
                 one.place,
                 Damage(kind="trailing", text=f"{text}, and {_beside(exact, 'has')} none"),
             )
-    yield from _of_other_types(exact)
+
+
+def _exact(group: list[WholeFile]) -> list[WholeFile]:
+    """Keep the arrays with nothing behind them."""
+    written_by = _ARCHIVES if is_archive(group[0].name) else _WRITTEN_BY
+    arrays = (one for one in group if one.format in written_by)
+    return [one for one in arrays if not one.behind and not one.is_read_in_part]
 
 
 def _of_other_types(group: list[WholeFile]) -> Iterator[tuple[int, Damage]]:
     """Tell arrays of an unknown type, and of numbers as long that are of another kind."""
+    group = _exact(group)
     counts = Counter(one.dtype for one in group)
     usual, count = counts.most_common(1)[0] if counts else ("", 0)
     if not usual or count < _FEWEST_OF_TYPE or count * 4 < len(group) * 3:

@@ -161,6 +161,23 @@ def test_one_that_numpy_did_not_write_so_is_damaged(tmp_path: Path, content: byt
     assert not same or content.endswith(b"junk")
 
 
+@pytest.mark.parametrize("name", ["paris.npy", "x_05.npy"])
+@pytest.mark.parametrize(
+    "content", [bytes(4096) + ONE[4096:], RANDOM, b"404 Not Found", ONE + b"0"]
+)
+def test_one_that_is_called_otherwise_is_held_against_many_arrays_of_its_folder(
+    tmp_path: Path, name: str, content: bytes
+) -> None:
+    """What they hold may be another thing: labels are whole numbers beside latents."""
+    many = {f"IMG_{number}.npy": latent(number) for number in range(9)}
+    others = {"berlin.npy": ONE, "labels.npy": saved(np.arange(9)), "captions.npy": objects()}
+    for folder in ("whole", "odd"):
+        (tmp_path / folder).mkdir()
+
+    assert damaged(tmp_path / "whole", many | others | {name: ONE}) == []
+    assert damaged(tmp_path / "odd", many | others | {name: content}) == [name]
+
+
 def test_one_that_is_of_another_format_than_its_name_and_the_others_is_named(
     tmp_path: Path,
 ) -> None:
