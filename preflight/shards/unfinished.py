@@ -49,8 +49,8 @@ def unfinished(facts: ShardFacts, beside: Sequence[Beside]) -> ShardFacts:
         usual = counts[min(1, len(counts) - 1)]
     if in_records:
         return replace(facts, record=0) if facts.samples < usual else facts
-    if facts.samples >= usual:
-        return replace(facts, record=0)
+    if facts.samples >= usual:  # nothing is missing, and `tar -b` leaves as many zeros by itself
+        return replace(facts, record=0) if facts.is_of_tarfile else facts
     text = (
         f"is zeros from some place to its end ({format_size(facts.padding)}), and shards beside it "
         f"have {counted(usual, 'sample')}"

@@ -199,6 +199,26 @@ def test_a_folder_written_with_long_records_is_left_alone(tmp_path: Path) -> Non
     assert severities(tmp_path) == {}
 
 
+@pytest.mark.skipif(shutil.which("tar") is None, reason="there is no tar")
+@pytest.mark.parametrize("blocks", [512, 2048, 4096])
+def test_one_of_tar_with_long_records_beside_those_of_tarfile_is_left_alone(
+    tmp_path: Path, blocks: int
+) -> None:
+    """As long as it has as many samples as these: another program may have made it again."""
+    for number in range(2):
+        (tmp_path / f"{number:03}.tar").write_bytes(tarred(files(40, seed=number)))
+    folder = tmp_path / "of"
+    folder.mkdir()
+    for name, content in files(40, seed=2).items():
+        (folder / name).write_bytes(content)
+    names = sorted(one.name for one in folder.iterdir())
+    command = ["tar", "-b", str(blocks), "-cf", str(tmp_path / "002.tar"), *names]
+    subprocess.run(command, cwd=folder, check=True)
+    shutil.rmtree(folder)
+
+    assert severities(tmp_path) == {}
+
+
 def test_what_webdataset_writes_is_left_alone(tmp_path: Path) -> None:
     from webdataset import TarWriter
 
