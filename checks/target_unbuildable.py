@@ -30,7 +30,7 @@ from preflight.check import check
 from preflight.facts import Frame, Unbuilt
 from preflight.finding import Finding, Location, Severity
 from preflight.job import Job
-from preflight.users_code.facts import Unfound
+from preflight.users_code.facts import CopyStop, Unfound
 from preflight.values.names import first_of, shown
 
 _DOING = {
@@ -68,6 +68,8 @@ def target_unbuildable(facts: Unbuilt, job: Job) -> Iterator[Finding]:
         why, fix = _of_variable(lacks.name)
     if facts.unfound is not None:
         fix = _of_import(facts.unfound)
+    if facts.copy_stop is not None:
+        fix = _of_copy(facts.copy_stop)
     if facts.shadows:
         yield _in_place_of(facts, place)
         return
@@ -109,6 +111,16 @@ def _of_code(inner: Frame | None, ranks: Sequence[int]) -> tuple[str, str]:
         "[[loader]] or [[model]]."
     )
     return why, fix
+
+
+def _of_copy(stop: CopyStop) -> str:
+    """Say what stops a copy that the factory makes by itself, and where more is told of it."""
+    what, path = shown(stop.type), shown(stop.path)
+    return (
+        f"copy.deepcopy stops at {path} of the {what}: take it off before this line, and give it "
+        f"to both behind it. Of a function that gives the {what} itself, model-uncopyable says "
+        "what else works."
+    )
 
 
 def _of_import(unfound: Unfound) -> str:

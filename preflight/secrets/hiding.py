@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from preflight.secrets.in_texts import (
-    Held,
+    InBrackets,
     held_behind,
     in_brackets,
     in_query,
@@ -198,7 +198,7 @@ class Secrets:
         """Take out what stands behind a name that says so."""
         pieces, done, looked = [], 0, 0
         for named in NAMED.finditer(text):
-            held = held_behind(text, named) if named.start() >= looked else Held()
+            held = held_behind(text, named) if named.start() >= looked else InBrackets()
             looked = max(looked, held.end)
             for begin, end in held.places if named.start() >= done else ():
                 found.update(_parts(text[begin:end]))

@@ -59,7 +59,7 @@ def is_secret(named: re.Match[str], behind: re.Match[str]) -> bool:
     return may_be_secret(value)
 
 
-class Held(NamedTuple):
+class InBrackets(NamedTuple):
     """What a name holds in brackets that must not be told."""
 
     places: tuple[tuple[int, int], ...] = ()
@@ -67,16 +67,16 @@ class Held(NamedTuple):
     """How far all texts were judged."""
 
 
-def held_behind(text: str, named: re.Match[str]) -> Held:
+def held_behind(text: str, named: re.Match[str]) -> InBrackets:
     """Find the texts that a name holds in brackets: `{'tokens': ['…', '…']}`.
 
     What stands there under a key of its own that tells of a secret (`user`) is none.
     """
     said, opened = says(named["name"]), OPENS.match(text, named.end())
     if opened is None or not said:
-        return Held()
+        return InBrackets()
     if opened["called"] and says(opened["called"]) is not Says.SECRET:
-        return Held()  # which `in_brackets` judges
+        return InBrackets()  # which `in_brackets` judges
     is_one = may_be_secret if said is Says.SECRET else looks_random
     depth, key, end, places = 1, "", opened.end(), []
     for one in IN_BRACKETS.finditer(text, opened.end(), opened.end() + _LONGEST):
@@ -91,4 +91,4 @@ def held_behind(text: str, named: re.Match[str]) -> Held:
             is_name = is_about(key) or says(one["text"])  # `Secret(os.environ["API_KEY"])`
             places += [] if is_name or not is_one(one["text"]) else [one.span("text")]
             key = ""
-    return Held(tuple(places), end if said is Says.SECRET else 0)
+    return InBrackets(tuple(places), end if said is Says.SECRET else 0)

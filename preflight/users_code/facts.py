@@ -99,6 +99,16 @@ class GivesBatches:
     """`a generator of batches`, `a function that gives one batch a call, without end`."""
 
 
+class CopyStop(NamedTuple):
+    """Where a copy of something has stopped."""
+
+    type: str
+    """What was copied: `Net`."""
+
+    path: str
+    """What in it cannot be: `decoder.group`."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unbuilt:
     """A target that the user's code did not give: it raised, or called `sys.exit`."""
@@ -121,6 +131,9 @@ class Unbuilt:
 
     shadows: str = ""
     """The installed module, or that of Python, in whose place a file of the job stands."""
+
+    copy_stop: CopyStop | None = None
+    """Where `copy.deepcopy` raised it."""
 
     ranks: tuple[int, ...] = ()
     """Those that it raised on, of those that were tried; empty: it was made for rank 0."""

@@ -365,3 +365,54 @@ def test_a_line_that_raises_for_another_reason_is_to_be_mended(tmp_path: Path, l
 def unbuilt(report: Report) -> list[Finding]:
     """Take what this check found; env-launch may tell the variable, too."""
     return [one for one in report.findings if one.check == "target-unbuildable"]
+
+
+HOLDS = """
+import copy, threading
+import torch
+from torch.optim.swa_utils import AveragedModel
+
+class Decoder(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.line = torch.nn.Linear(2, 2)
+        self.parts = [1, {"lock": threading.Lock()}]
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.decoder = Decoder()
+"""
+
+COPIES = {
+    "by a class of torch": "def make():\n    return AveragedModel(Net())\n",
+    "by itself": "def make():\n    return copy.deepcopy(Net())\n",
+}
+
+ADVICE = """
+model = Net()
+held, model.decoder.parts[1]["lock"] = model.decoder.parts[1]["lock"], None
+ema = AveragedModel(model)
+model.decoder.parts[1]["lock"] = ema.module.decoder.parts[1]["lock"] = held
+assert ema.module.decoder.line is not model.decoder.line
+"""
+
+
+@pytest.mark.parametrize("copies", COPIES.values(), ids=COPIES)
+def test_what_stops_a_copy_that_a_factory_makes_is_named(tmp_path: Path, copies: str) -> None:
+    report = look(tmp_path, HOLDS + copies)
+
+    (found,) = report.findings
+    assert found.check == "target-unbuildable"
+    assert "copy.deepcopy stops at decoder.parts[1].lock of the Net: take it off" in (
+        found.fix or ""
+    )
+    exec(HOLDS + ADVICE, {"__name__": "advice"})
+
+
+def test_an_error_beside_a_copy_is_none_of_it(tmp_path: Path) -> None:
+    report = look(
+        tmp_path, HOLDS + "def make():\n    copy.deepcopy([1])\n    raise TypeError('no')\n"
+    )
+
+    assert [one.fix for one in report.findings if "stops at" in (one.fix or "")] == []

@@ -9,6 +9,7 @@ import sys
 import traceback
 from collections.abc import Iterator, Sequence
 
+from preflight.built.making.copy_stops import copy_stop
 from preflight.kinds.asked import CannotLookError, MistypedError
 from preflight.objects.stand_in import StoodIn
 from preflight.targets.targets import Built
@@ -78,6 +79,7 @@ def unbuilt(
         ),
         lacks=lacks,
         unfound=unfound(chain(error), folders) if lacks is None else None,
+        copy_stop=copy_stop(error),
     )
 
 
