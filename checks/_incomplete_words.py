@@ -67,6 +67,8 @@ def _put_below(facts: CacheKeys, other: Respelled) -> tuple[str, str]:
     """
     said, whole = shown(other.said), shown(other.made)
     of = of_all(other.samples, facts.samples)
+    if not _are_of_one_path(other.made, other.below or ""):
+        return _in_another_folder(facts, other, of)
     spelling = f"preflight.toml says {said}" if said != whole else f"the folder is {whole}"
     message = (
         f"has the entries of {of} below {shown(other.below)}, which is the path of their data set "
@@ -76,6 +78,27 @@ def _put_below(facts: CacheKeys, other: Respelled) -> tuple[str, str]:
     fix = (
         f"Let the job, and preflight.toml, say {plain}, without ./ and doubled slashes, and move "
         f"what is below {shown(other.below)} to {shown(facts.file)}; or have the cache made again."
+    )
+    return message, fix
+
+
+def _are_of_one_path(whole: str, below: str) -> bool:
+    """Whether one ends as the other does: a path, or the last parts of it, behind a name or not."""
+    one, other = (f"/{text.strip('/')}" for text in (whole, below))
+    return one.endswith(other) or other.endswith(one)
+
+
+def _in_another_folder(facts: CacheKeys, other: Respelled, of: str) -> tuple[str, str]:
+    """Say where entries lie that is no part of their data set's path, as its name is."""
+    below = shown(other.below)
+    suffix = posixpath.splitext(facts.orphan_names[0])[1] if facts.orphan_names else ".pt"
+    message = (
+        f"has the entries of {of} below {below}, and by {rule_of(facts)} they are not looked for "
+        "there"
+    )
+    fix = (
+        f'Where the job does look there, say so: key = "{below}/{{key}}{shown(suffix)}"; else move '
+        f"what is below {below} to {shown(facts.file)}, or have the cache made again."
     )
     return message, fix
 

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+import preflight
 from preflight.findings.finding import Finding, Location, Severity
 from preflight.keys.facts import CacheKeys, LackedKind, Respelled, SharedKey
 from preflight.settings.job import Job
 from preflight.testing import ask
+from tests.archives import photo
 from tests.asking import reason
 
 WHOLE = CacheKeys(
@@ -459,3 +463,24 @@ def test_one_key_for_images_whose_sizes_may_differ_is_a_warning() -> None:
     (one,) = tell(replace(WHOLE, shared=1, shared_samples=2, shared_keys=(sized,)))
 
     assert one.severity == Severity.WARNING
+
+
+def test_entries_below_the_name_of_their_data_set_are_told_with_a_rule_that_leads_there(
+    tmp_path: Path,
+) -> None:
+    said = '[[data]]\nname = "pets"\npath = "photos"\n[[cache]]\npath = "vae"\nof = ["pets"]\n'
+    for name in ("a/one", "a/two", "b/three"):
+        image, entry = tmp_path / "photos" / f"{name}.jpg", tmp_path / "vae/pets" / f"{name}.npy"
+        for path in (image, entry):
+            path.parent.mkdir(parents=True, exist_ok=True)
+        image.write_bytes(photo())
+        np.save(entry, np.ones(4))
+    (tmp_path / "preflight.toml").write_text(said + 'key = "stem"\n', encoding="utf-8")
+
+    (found,) = preflight.run(folder=str(tmp_path), select=["cache-incomplete"]).findings
+    rule = 'key = "pets/{key}.npy"'
+    (tmp_path / "preflight.toml").write_text(f"{said}{rule}\n", encoding="utf-8")
+
+    assert "below pets, and by" in found.message
+    assert rule in (found.fix or "")
+    assert preflight.run(folder=str(tmp_path), select=["cache-incomplete"]).findings == ()
