@@ -18,8 +18,9 @@ SHARE = 0.1
 
 
 def to_tell(facts: ShardFacts) -> ShardFacts:
-    """Leave out the few that the job takes out itself; half of them may not be meant."""
-    few = [one for one in facts.lacking if one.how == "chosen" and 2 * one.samples < _all(facts)]
+    """Leave out the few that the job copes with by itself; half of them may not be meant."""
+    coped = [one for one in facts.lacking if one.how in ("chosen", "filled-in")]
+    few = [one for one in coped if 2 * one.samples < _all(facts)]
     return replace(facts, lacking=tuple(one for one in facts.lacking if one not in few))
 
 
@@ -55,6 +56,8 @@ def _why(one: Lacking, facts: ShardFacts) -> str:
     line = f" ({one.at.file}:{one.at.line})" if one.at.line else ""
     if one.how == "chosen":
         return f"{one.chosen} of {facts.taken_by} takes them out, before {one.stage}{line} asks."
+    if one.how == "filled-in":
+        return f"{one.stage}{line} of {facts.taken_by} gives None in its place, and no error."
     return f"{facts.taken_by} asks for it: {one.stage}{line} {_does(one)}."
 
 
@@ -66,7 +69,7 @@ def _severity(one: Lacking, facts: ShardFacts) -> Severity:
     """Let a few that a handler drops leave the job alive, and texts under another name."""
     bare = sum(arrived.samples for arrived in facts.arrived if _is_bare(one, arrived.fields))
     few = 2 * one.samples < _all(facts) and bare < SHARE * _all(facts)
-    if one.how == "chosen" or _may_be_chosen(one):
+    if one.how in ("chosen", "filled-in") or _may_be_chosen(one):
         return Severity.WARNING
     return Severity.WARNING if few and one.how == "goes-on" else Severity.ERROR
 
@@ -156,13 +159,14 @@ def is_open(facts: ShardFacts) -> bool:
 
 def of_own_stage(findings: Iterator[Finding], facts: ShardFacts) -> Iterator[Finding]:
     """Tell as a warning what a stage of the user's own may fill in, or raise at."""
+    why = (
+        f"Most of the others have one (a guess: {facts.decided_by} takes what it will, and nobody "
+        "knows before it runs whether it fills this in, drops the sample or raises)."
+    )
+    if facts.all_came:
+        why = f"All samples come through {facts.decided_by}, with what it puts in its place."
     for one in findings:
-        yield replace(
-            one,
-            severity=min(one.severity, Severity.WARNING),
-            why=f"Most of the others have one (a guess: {facts.decided_by} takes what it will, and "
-            "nobody knows before it runs whether it fills this in, drops the sample or raises).",
-        )
+        yield replace(one, severity=min(one.severity, Severity.WARNING), why=why)
 
 
 def of_whole_samples(findings: Iterator[Finding], facts: ShardFacts) -> Iterator[Finding]:

@@ -75,7 +75,8 @@ def _is_left_out(facts: ShardFacts | FolderFacts | DatasetCaptions, _job: Job) -
         return None if any(map(beside.is_odd, facts.beside)) else _tables_alone(facts)
     if facts.pairing is None or (facts.pairing.held and not _told_here(facts.pairing)):
         return "the shard is damaged; see shard-damaged"
-    if facts.decided_by and facts.all_came and facts.pairing.rule == "auto":
+    is_few = 2 * facts.pairing.whole > facts.pairing.samples
+    if facts.decided_by and facts.all_came and facts.pairing.rule == "auto" and is_few:
         return Foreign(f"all samples come through {facts.decided_by}, which takes what it will")
     if any(one.kind == "folders" for one in facts.oddities):
         return "images and texts lie in two folders; see shard-foreign"

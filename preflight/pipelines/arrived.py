@@ -36,7 +36,8 @@ class Lacking(NamedTuple):
     """Of the first few."""
 
     how: str
-    """What becomes of them, as of `Stage.handler`; `chosen`: they were taken out before."""
+    """What becomes of them, as of `Stage.handler`; `chosen`: they were taken out before;
+    `filled-in`: they come with None in its place."""
 
     stage: str
     """What asks for the field: `to_tuple("jpg;png", "txt")`."""

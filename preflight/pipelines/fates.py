@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from fnmatch import fnmatch
 from typing import NamedTuple
 
@@ -78,7 +78,29 @@ def lacking(arrived: Iterable[Arrived], reads: Reads) -> tuple[Lacking, ...]:
             at=stage.at,
             chosen=chooser(up_to(stage, reads.stages)),
         )
-    return tuple(found.values())
+    return (*found.values(), *_filled_in(arrived, reads))
+
+
+def _filled_in(arrived: Iterable[Arrived], reads: Reads) -> Iterator[Lacking]:
+    """Give what samples lack of the fields for which a stage gives None (`missing_is_error`)."""
+    stage = next((one for one in reads.stages if one.kind in ("to_tuple", "other")), None)
+    if stage is None or stage.kind == "other" or stage.strict:
+        return
+    for wanted in stage.fields:
+        those = [
+            one
+            for one in arrived
+            if one.whole and not _matching(stage, wanted, dict.fromkeys(one.fields, False))
+        ]
+        if those:
+            yield Lacking(
+                field=wanted,
+                samples=sum(one.samples for one in those),
+                keys=sum((one.keys for one in those), ())[:3],
+                how="filled-in",
+                stage=written(stage),
+                at=stage.at,
+            )
 
 
 def how(stage: Stage, stages: tuple[Stage, ...]) -> str:
