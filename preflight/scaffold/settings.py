@@ -77,7 +77,7 @@ def write(folder: str, *, force: bool) -> str:
         raise SettingsError([f"{text}: there is nothing to name, and no {FILE} was written"])
     new = known_of(job, root).without(targets) if job is not None else targets
     if files.files:
-        new = tuple(beside(new, discover((), read, root).targets))
+        new = tuple(beside(new, discover((), read, root).targets, files.unused(root)))
     made = () if job is not None and (job.loader or job.model) else tuple(_made_in(root))
     made += () if job is not None and job.script else tuple(_scripts_in(root))
     known = read if files.files else job

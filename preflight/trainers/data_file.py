@@ -56,6 +56,9 @@ class DataFile:
     left: tuple[str, ...] = ()
     """What it names and nobody looks at, each with the reason."""
 
+    unused: tuple[str, ...] = ()
+    """Folders of that which the job does not use."""
+
     is_part: bool = False
     """Whether the job uses some of that."""
 
@@ -68,11 +71,13 @@ class FoundInFile:
     cache: list[NamedEntry] = field(default_factory=list)
     absent: list[Absence] = field(default_factory=list)
     left: list[str] = field(default_factory=list)
+    unused: list[str] = field(default_factory=list)
     is_part: bool = False
 
-    def leave(self, what: str, *, is_used: bool) -> None:
-        """Note what nobody looks at."""
+    def leave(self, what: str, *, is_used: bool, folder: str | None = None) -> None:
+        """Note what nobody looks at, with the folder in which it lies."""
         self.left.append(what)
+        self.unused += [folder] if folder is not None and not is_used else []
         self.is_part |= is_used
 
     def add(self, one: NamedEntry) -> None:
@@ -90,6 +95,7 @@ class FoundInFile:
             cache=tuple(self.cache),
             absent=tuple(self.absent),
             left=tuple(self.left),
+            unused=tuple(self.unused),
             is_part=self.is_part,
         )
 

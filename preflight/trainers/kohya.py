@@ -135,7 +135,9 @@ def _take(
     images, metadata = (path_of(one.own.get(key)) for key in ("image_dir", "metadata_file"))
     repeats, _ = one.value("num_repeats")
     if isinstance(repeats, (int, float)) and repeats < 1:
-        found.leave(f"{images or metadata} (num_repeats = {repeats})", is_used=False)
+        place_of_images = None if images is None else os.path.join(folder, images)
+        told = f"{images or metadata} (num_repeats = {repeats})"
+        found.leave(told, is_used=False, folder=place_of_images)
         return
     is_control = "conditioning_data_dir" in one.all_have
     at = {"path": one.value("image_dir")[1] or 1}

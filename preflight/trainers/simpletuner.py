@@ -146,7 +146,9 @@ class _Backend(NamedTuple):
         kind = str(self.says.get("dataset_type") or "image").strip().lower()
         backend = str(self.says.get("type") or "local")
         if self.says.get("disabled") or self.says.get("disable"):
-            found.leave(f"{name} (disabled)", is_used=False)
+            folder = path_of(self.says.get("instance_data_dir"))
+            there = None if folder is None else place(folder)
+            found.leave(f"{name} (disabled)", is_used=False, folder=there)
         elif backend not in _LOCAL:
             found.leave(f"{name} (type {backend})", is_used=True)
         elif kind in _CACHES:

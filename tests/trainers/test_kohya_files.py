@@ -321,3 +321,24 @@ def test_what_init_writes_of_it_finds_the_same(
     assert of(after) == of(before)
     assert after.verdict == before.verdict
     assert {one.word for one in after.targets} == {one.word for one in before.targets}
+
+
+def test_what_lies_beside_a_named_folder_is_looked_at_and_what_a_file_leaves_out_is_not(
+    tmp_path: Path,
+) -> None:
+    """By a bare run, and by the settings that `init` writes of it."""
+    for name in ("sets/pets", "sets/other/deep", "sets/unused"):
+        photos(tmp_path / name)
+    for name in ("other/deep", "unused"):
+        image = tmp_path / "sets" / name / "dog1.jpg"
+        image.write_bytes(image.read_bytes()[:-200])
+    unused = subset("sets/unused", "num_repeats = 0")
+    put(tmp_path, "dataset.toml", content=(subset("sets/pets") + unused).encode())
+
+    def damaged() -> list[str | None]:
+        found = preflight.run(folder=str(tmp_path), elsewhere=True).findings
+        return [one.at.file for one in found if one.check == "image-damaged"]
+
+    assert damaged() == ["sets/other/deep/dog1.jpg"]
+    write(str(tmp_path), force=False)
+    assert damaged() == ["sets/other/deep/dog1.jpg"]

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from preflight.cached_files.cache_listing import list_cache
 from preflight.kinds.target import PathTarget, Target
 from preflight.settings.job import CacheSettings, DataSettings, Job
+from preflight.targets.folders import look_around
 from preflight.targets.near_paths import near_path
 from preflight.targets.targets import CacheFolder, Folder, Missing, Shard
 from preflight.targets.words.scripts import divide
@@ -33,6 +34,10 @@ class DataFiles:
 
     remarks: tuple[str, ...] = ()
     """What a page says of files that were not read, and of what is not looked at."""
+
+    def unused(self, root: str) -> list[str]:
+        """Give the folders that they name, and that the job does not use."""
+        return [path_below(root, path) for one in self.files for path in one.unused]
 
     @property
     def are_around(self) -> bool:
@@ -137,9 +142,15 @@ def absent_in(named: DataFiles, root: str) -> Iterator[tuple[str, Missing]]:
             yield name_of(path, root), replace(absent, named_in=by, named_at=line)
 
 
-def beside(around: Iterable[Target], named: Iterable[Target]) -> Iterator[Target]:
-    """Leave out of what lies around what is named: by itself, above or below, or of a cache."""
-    paths: dict[type, set[str]] = {Folder: set(), CacheFolder: set()}
+def beside(
+    around: Iterable[Target], named: Iterable[Target], unused: Iterable[str] = ()
+) -> Iterator[Target]:
+    """Leave out of what lies around what is named: by itself, above or below, or of a cache.
+
+    Of a folder of images in which some are named, its other folders are given, but for those that
+    the job does not use.
+    """
+    paths: dict[type, set[str]] = {Folder: set(map(_whole, unused)), CacheFolder: set()}
     for one in named:
         if isinstance(one, (Folder, CacheFolder)):
             paths[type(one)].add(_whole(one.path))
@@ -151,9 +162,24 @@ def beside(around: Iterable[Target], named: Iterable[Target]) -> Iterator[Target
         of_data = isinstance(one, (Folder, Shard))
         those = paths[Folder] if of_data else paths.get(type(one), set())
         below = [other for other in those if other.startswith(path)]
-        is_named = any(path.startswith(other) for other in those)
-        if not is_named and (not below or (not of_data and _holds_more(one.path, below))):
+        if any(path.startswith(other) for other in those):
+            continue
+        if not below or (not of_data and _holds_more(one.path, below)):
             yield one
+        elif isinstance(one, Folder):
+            yield from _others_in(one.path, below)
+
+
+def _others_in(folder: str, named: list[str]) -> Iterator[Target]:
+    """Give the folders in it that hold images, and none of which is named."""
+    with os.scandir(folder) as listed:
+        places = sorted(one.path for one in listed if one.is_dir(follow_symlinks=False))
+    for place in places:
+        below = [one for one in named if one.startswith(_whole(place))]
+        if not below:
+            yield from (one for one in look_around(place, whole=True) if isinstance(one, Folder))
+        elif _whole(place) not in below:
+            yield from _others_in(place, below)
 
 
 def _holds_more(cache: str, below: list[str]) -> bool:

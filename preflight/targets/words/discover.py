@@ -162,7 +162,9 @@ def _of_settings(job: Job, folder: str, named: DataFiles) -> _Some:
     doubtful: tuple[Doubtful, ...] = ()
     left: tuple[Target, ...] = ()
     if named.are_around:
-        rest = tuple(beside(_around(folder), [target for _, target in pairs]))
+        rest = tuple(
+            beside(_around(folder), [target for _, target in pairs], named.unused(job.root))
+        )
         doubtful = of_no_use_alone(rest, folder)
         pairs += [(_name_around(one, folder), one) for one in rest]
         datasets += by_folder(None, rest, folder)
