@@ -50,6 +50,14 @@ def test_a_folder_of_files_that_only_a_kind_tells_names_that(tmp_path: Path) -> 
     assert isinstance(read_word("cache=old", str(tmp_path))[0], CacheFolder)
 
 
+def test_folders_of_steps_name_the_kind_of_checkpoints(tmp_path: Path) -> None:
+    for number in (1, 2, 4):
+        write(tmp_path, f"save/epoch-{number}/pytorch_model.bin")
+
+    assert refused(tmp_path, "save").endswith("; checkpoint=save has its .bin files looked at")
+    assert read_word("checkpoint=save", str(tmp_path))
+
+
 def test_no_word_is_named_for_files_that_none_has_looked_at(tmp_path: Path) -> None:
     """Such as tokens, as many trainers of language models keep them: numbers and no header."""
     put(tmp_path, "data/val.bin", content=bytes(range(1, 251)) * 99)

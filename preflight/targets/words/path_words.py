@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 
 from preflight.formats.suffixes.recordings import is_video
 from preflight.kinds.target import Target
@@ -25,6 +26,9 @@ from preflight.targets.targets import (
     Shard,
 )
 from preflight.targets.unread import unread_in
+
+# In the name of a folder that a saver makes at each of its steps.
+_NUMBER = re.compile(r"\d")
 
 SCRIPTS = "a script is run where it is named by itself; say source={0} to have it read"
 
@@ -95,9 +99,10 @@ def _but_weights(word: str, folder: str) -> str:
     from preflight.cached_files.cache_listing import list_cache
 
     try:
-        is_looked_at = bool(list_cache(folder).files)
+        places = {os.path.basename(os.path.dirname(one)) for one in list_cache(folder).files}
     except OSError:
         return ""
-    if is_looked_at:
-        return f"; cache={word} has its .bin files looked at"
+    if places:
+        kind = "checkpoint" if all(map(_NUMBER.search, places)) else "cache"
+        return f"; {kind}={word} has its .bin files looked at"
     return "; its .bin files are none of torch's, and others are not read by this version"
