@@ -20,6 +20,7 @@ What to do
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from preflight.check import check
@@ -41,6 +42,8 @@ _UNSEEN = (
     "process loads by itself, and the line where it stands is told."
 )
 
+# What tarfile says of a shard that it does not unpack.
+_OF_ZSTD = re.compile(r"ReadError\b.*'([^']+\.tar\.zstd?)'")
 _MEND_THREAD = "Mend this line, or have the thread hand its exception to whoever waits for it."
 
 
@@ -149,10 +152,18 @@ def _raised(facts: FirstBatches) -> Finding:
         at=_place(facts.frames, facts),
         also=tuple(one.place() for one in facts.frames[:-1]),
         why=f"The job runs {line} at step {number}, too, and stops there.",
-        fix="Mend this line, or what it is given.",
+        fix=_mended(facts.error),
         evidence=_evidence(facts),
         about=facts.name,
     )
+
+
+def _mended(error: str) -> str:
+    """Say what to do about an error: where tarfile was given what zstd has packed, who unpacks."""
+    packed = _OF_ZSTD.search(error)
+    if packed is None:
+        return "Mend this line, or what it is given."
+    return f"Give webdataset the address  pipe:zstd -dc {shown(packed[1])}  which unpacks it."
 
 
 def _threads(facts: FirstBatches) -> Iterator[Finding]:

@@ -124,3 +124,17 @@ def test_the_address_that_is_proposed_works(tmp_path: Path) -> None:
     job(tmp_path)
 
     assert epoch_of(f"pipe:zstd -dc {shlex.quote(str(tmp_path / '0.tar.zst'))}") == 3
+
+
+@pytest.mark.skipif(shutil.which("zstd") is None, reason="there is no zstd")
+def test_a_loader_that_stops_at_one_is_told_who_unpacks_it(tmp_path: Path) -> None:
+    """And that is read, as the page says it."""
+    job(tmp_path)
+    made = "import webdataset\ndef make():\n    return webdataset.WebDataset('0.tar.zst')\n"
+    (tmp_path / "train.py").write_text(made)
+
+    report = preflight.run("train:make", folder=str(tmp_path), select=["loader-stuck"])
+
+    (found,) = report.findings
+    assert "pipe:zstd -dc 0.tar.zst" in (found.fix or "")
+    assert epoch_of(f"pipe:zstd -dc {shlex.quote(str(tmp_path / '0.tar.zst'))}") == 3
