@@ -74,9 +74,6 @@ _BY_THE_JOB = (
     "decodes them as UTF-8 (a guess)."
 )
 
-# A function of the job's reads its bytes, and did so in a whole epoch.
-_READ = "read"
-
 _MILDER = frozenset({"padding", "mark"})
 _UNDECODABLE = frozenset({"encoding", "utf-16"})
 _USABLE = _MILDER | {"not-fetched"}  # or to be had by a command
@@ -101,9 +98,9 @@ def caption_damaged(facts: ShardFacts | FolderFacts, _job: Job) -> Iterator[Find
         words, use = _WORDS.get(flaw.kind), _use_of(flaw, facts)
         if words is None or use == "left" or (use == "decoded" and flaw.kind not in _UNDECODABLE):
             continue  # caption-empty's, or of a text that goes no further
-        open_to = _open_to(flaw, facts, use)
-        if open_to == _READ:
+        if _is_read_by_the_job(flaw, facts, use):
             continue
+        open_to = _open_to(flaw, facts, use)
         alone = flaw.captions == 1
         message = f"has {of_many(flaw, facts)} that {words.many}: {examples(flaw, facts)}"
         yield caption_damaged.found(
@@ -125,12 +122,16 @@ def _use_of(flaw: CaptionFlaw, facts: ShardFacts | FolderFacts) -> str:
     return uses[0] if len(set(uses)) == 1 else facts.texts
 
 
+def _is_read_by_the_job(flaw: CaptionFlaw, facts: ShardFacts | FolderFacts, use: str) -> bool:
+    """Whether a function of the job's reads its bytes in its own way, and did so in an epoch."""
+    is_run_through = isinstance(facts, ShardFacts) and facts.is_run_through
+    return use == "read" and is_run_through and flaw.kind in _UNDECODABLE
+
+
 def _open_to(flaw: CaptionFlaw, facts: ShardFacts | FolderFacts, use: str) -> str:
     """Say why nobody knows whether a text raises that is no UTF-8; empty: it does."""
     if not isinstance(facts, ShardFacts) or flaw.kind not in _UNDECODABLE:
         return ""
-    if use == "read" and facts.is_run_through:
-        return _READ
     if use in ("read", "raw"):
         return _BY_THE_JOB
     if facts.is_run_through and facts.chosen_by:

@@ -205,7 +205,8 @@ class Shards(Gather):
 
 def _is_in_the_run(reads: Reads) -> bool:
     """Whether a run of a loader tells what its pipeline takes, or takes out."""
-    return bool(deciding(reads) or chooser(reads.stages))
+    reads_bytes = any(one.kind == "map_dict" for one in reads.stages)
+    return bool(deciding(reads) or chooser(reads.stages) or reads_bytes)
 
 
 def _use_of(
