@@ -67,7 +67,7 @@ def _put_below(facts: CacheKeys, other: Respelled) -> tuple[str, str]:
     """
     said, whole = shown(other.said), shown(other.made)
     of = of_all(other.samples, facts.samples)
-    if not _are_of_one_path(other.made, other.below or ""):
+    if not _ends_alike(other.made, other.below or ""):
         return _in_another_folder(facts, other, of)
     spelling = f"preflight.toml says {said}" if said != whole else f"the folder is {whole}"
     message = (
@@ -82,10 +82,10 @@ def _put_below(facts: CacheKeys, other: Respelled) -> tuple[str, str]:
     return message, fix
 
 
-def _are_of_one_path(whole: str, below: str) -> bool:
-    """Whether one ends as the other does: a path, or the last parts of it, behind a name or not."""
-    one, other = (f"/{text.strip('/')}" for text in (whole, below))
-    return one.endswith(other) or other.endswith(one)
+def _ends_alike(whole: str, below: str) -> bool:
+    """Whether two folders are called alike, as one and its path on another machine are."""
+    one, other = (posixpath.basename(text.rstrip("/")) for text in (whole, below))
+    return one == other
 
 
 def _in_another_folder(facts: CacheKeys, other: Respelled, of: str) -> tuple[str, str]:
