@@ -43,7 +43,7 @@ _BARE_HEADER = r"""
 
 _AUTHORIZATION = r"""
     \b(?:proxy-)?authorization["']?\s*[:=,]\s*["']?
-    (?P<secret>[^"'\\\s<\ue000](?:(?<==)["'][^"'\n]*["']|[^"'\\\n])*)
+    (?P<secret>[^"'\\\s<\ue000](?:(?<==)\\{0,3}["'][^"'\n]*["']|[^"'\\\n])*)
 """
 
 _COOKIE = r"""
@@ -151,8 +151,8 @@ VALUE = re.compile(
 )
 """What stands behind it; a bracket behind a bare one makes it a call."""
 
-OPENS = re.compile(r"\s?(?P<called>[\w.]{0,80})[(\[{]")
-"""A bracket that a name holds, and what is called with it."""
+OPENS = re.compile(r"\s?(?:(?:bytes|bytearray|str)|(?P<called>[\w.]{0,80}))[(\[{]")
+"""A bracket that a name holds, and what is called with it, but for what only writes a text."""
 
 IN_BRACKETS = re.compile(
     r"""

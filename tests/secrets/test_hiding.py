@@ -149,6 +149,11 @@ def test_ordinary_sentences_are_left_alone(text: str) -> None:
             """'Authorization: Digest username="u", response="pw12"'""",
             f"'Authorization: {REDACTED}'",
         ),
+        (
+            '{"Authorization": "Token token=\\"pw12\\"", "x": 1}',
+            f'{{"Authorization": "{REDACTED}", "x": 1}}',
+        ),
+        ("access_token=bytes(b'pwWORD')", f"access_token=bytes(b'{REDACTED}')"),
         ("{'x-api-key': ['pwLIST']}", f"{{'x-api-key': ['{REDACTED}']}}"),
         ("{'password': {'a': 'pw12'}}", f"{{'password': {{'a': '{REDACTED}'}}}}"),
         (
