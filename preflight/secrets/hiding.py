@@ -23,7 +23,7 @@ from preflight.secrets.in_texts import (
     of_option,
 )
 from preflight.secrets.naming import Says, is_about, is_no_word, looks_random, may_be_secret, says
-from preflight.secrets.shapes import ENCLOSED, NAMED, NAMES, OPTION, PATTERNS, QUERY, VALUE
+from preflight.secrets.shapes import ELEMENT, ENCLOSED, NAMED, NAMES, OPTION, PATTERNS, QUERY, VALUE
 from preflight.secrets.written_forms import written_forms
 
 REDACTED = "<redacted>"
@@ -192,6 +192,8 @@ class Secrets:
             return text
         if "--" in low:
             text = OPTION.sub(cut_where(of_option), text)
+        if "</" in low:
+            text = ELEMENT.sub(cut_where(in_query), text)
         return self._without_named(ENCLOSED.sub(cut_where(in_brackets), text), found)
 
     def _without_named(self, text: str, found: set[str]) -> str:

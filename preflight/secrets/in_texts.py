@@ -21,7 +21,7 @@ _ENDS = re.compile(r"[\"']?\)")
 
 
 def in_query(match: re.Match[str]) -> bool:
-    """Whether what a query gives to a name is one."""
+    """Whether what a query, or an element of XML, gives to a name is one."""
     name, value = match["name"], match["secret"]
     said = Says.SECRET if name.lower().rpartition("-")[2] in SIGNING else says(name)
     return bool(said) and (may_be_secret if said is Says.SECRET else looks_random)(value)

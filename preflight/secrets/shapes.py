@@ -124,6 +124,9 @@ OPTION = re.compile(
 )
 """An option with its value."""
 
+ELEMENT = re.compile(r"<(?P<name>[A-Za-z_][\w-]{0,80})>(?P<secret>[^<>\n\ue000]{1,400})</")
+"""`<name>value</name>`."""
+
 ENCLOSED = re.compile(
     r"""
     (?<![\w-])(?P<name>[A-Za-z_][\w-]{0,80})\s?[=:]\s?(?:[\w.]{0,80}[(\[{]\s?){1,3}
@@ -145,11 +148,12 @@ NAMED = re.compile(
 VALUE = re.compile(
     r"""
     [rbfuRBFU]{0,2}(?P<quote>\\{0,3}["'])(?P<quoted>(?:(?!(?P=quote))[^\n]){0,8000})
-    | (?P<bare>[^\s"'&;,()\[\]{}<>\ue000]+)(?P<behind>[(\[{]?)
+    | (?:[|>][+-]?\s{1,80}|!!\w{1,20}\s{1,8})?
+      (?P<bare>[^\s"'&;,()\[\]{}<>\ue000]+)(?P<behind>[(\[{]?)
     """,
     re.VERBOSE,
 )
-"""What stands behind it; a bracket behind a bare one makes it a call."""
+"""What stands behind it, in YAML on a line of its own, too; a bracket behind makes it a call."""
 
 OPENS = re.compile(r"\s?(?:(?:bytes|bytearray|str)|(?P<called>[\w.]{0,80}))[(\[{]")
 """A bracket that a name holds, and what is called with it, but for what only writes a text."""
