@@ -368,7 +368,7 @@ def unbuilt(report: Report) -> list[Finding]:
 
 
 HOLDS = """
-import copy, threading
+import collections, copy, threading
 import torch
 from torch.optim.swa_utils import AveragedModel
 
@@ -376,7 +376,7 @@ class Decoder(torch.nn.Module):
     def __init__(self):
         super().__init__()
         self.line = torch.nn.Linear(2, 2)
-        self.parts = [1, {"lock": threading.Lock()}]
+        self.parts = [1, collections.OrderedDict(lock=threading.Lock())]
 
 class Net(torch.nn.Module):
     def __init__(self):

@@ -10,6 +10,8 @@ from preflight.users_code.facts import CopyStop
 # What nn.Module keeps its parts in, which no path of it names.
 _PARTS = frozenset({"_modules", "_parameters", "_buffers"})
 
+_OF_DICTS = frozenset({"_deepcopy_dict", "_reconstruct"})
+
 
 def copy_stop(error: BaseException) -> CopyStop | None:
     """Give the way from what was copied to what cannot be; None where nothing was copied."""
@@ -22,9 +24,9 @@ def copy_stop(error: BaseException) -> CopyStop | None:
         name, held = frame.f_code.co_name, frame.f_locals
         if name == "deepcopy" and not root:
             root = type(held.get("x")).__name__
-        elif name == "_deepcopy_dict":
-            way.append(str(held.get("key")))
-        elif name == "_deepcopy_list":
+        elif name in _OF_DICTS and "key" in held:  # of a class derived from dict, too
+            way.append(str(held["key"]))
+        elif name == "_deepcopy_list" or (name == "_reconstruct" and "item" in held):
             way.append(f"[{len(held.get('y') or ())}]")
     named = [one for one in way if one not in _PARTS]
     if not root or not isinstance(error, TypeError) or not named:
