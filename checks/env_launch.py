@@ -260,8 +260,6 @@ def _severity(read: EnvironmentRead, facts: SourceFacts, job: Job) -> Severity |
         return Severity.WARNING if read.of_several else Severity.ERROR
     # Of a folder with one script, that is what is started, as if it had been named itself.
     is_named = read.file == facts.file or (facts.entries == (read.file,) and not read.of_several)
-    if read.of_several and not read.of_script:
-        return Severity.NOTE  # it is not on the way of what is started, as far as that is known
     if read.inside is None:
         is_perhaps = (facts.is_folder and not is_named and not read.by_imports) or read.is_lazy
         return Severity.WARNING if is_perhaps else Severity.ERROR

@@ -101,12 +101,13 @@ class JobSources:
         a variable of the job's own, by which an import stops. One script alone may not be what is
         started, where a file without a main guard has a name of training.
         """
-        needed = self._needed() if self.is_folder else ()
+        needed = list(self._needed()) if self.is_folder else []
         shared = [one for one in needed if not self.files[one.file].is_script]
         if not any(launcher_of(one.variable) in _STOP for one in shared):
-            stops = any(not launcher_of(one.variable) and one.inside is None for one in shared)
-            only = self._entries() if stops else []
-            return only if len(only) == 1 else []
+            own = [one for one in needed if not launcher_of(one.variable) and one.inside is None]
+            only = self._entries() if own else []
+            is_elsewhere = len(only) == 1 and any(one.file not in only for one in own)
+            return only if is_elsewhere else []
         scripts = [name for name, one in self.files.items() if one.is_script]
         found = [*self.acts(), *([name for name in scripts if trains(name)] or scripts)]
         others = (one for one in self.names if one not in (*scripts, *found) and not is_test(one))
@@ -237,17 +238,27 @@ class JobSources:
             off = by_itself(read) or self._why_off(read, defaults)
             at = ReadAt(read.file, read.line)
             only = entries[0] if len(entries) == 1 else ""
-            read = read._replace(by_imports=at in self.by_imports.get(only, ()))  # noqa: PLW2901
+            by_imports = at in self.by_imports.get(only, ())
+            read = read._replace(by_imports=by_imports)  # noqa: PLW2901
+            if self._is_beside(read, only):
+                off = off or f"{shown(only)} does not import {shown(read.file)}"
             script: str | None = read.file
             if not self.files[read.file].is_script:
                 script = which_comes(read, entries, self.come_to)
             elif read.inside is None and not read.stands.as_main and read.file not in entries:
                 script = ""  # by being started itself, or by being imported
             is_sure = read.file in sure or any(at in self.come_to.get(one, ()) for one in sure)
-            if not self.is_folder or entries == [read.file] or script is None or is_sure:
+            is_sure = is_sure or by_imports or not self.is_folder
+            if entries == [read.file] or script is None or is_sure:
                 yield read._replace(off=off)
             else:
                 yield read._replace(off=off, of_several=True, of_script=script)
+
+    def _is_beside(self, read: EnvironmentRead, only: str) -> bool:
+        """Whether a variable of the job's own is read by a file that the only script leaves out."""
+        is_own = launcher_of(read.variable) is None and read.inside is None
+        is_come_to = ReadAt(read.file, read.line) in self.come_to.get(only, ())
+        return is_own and only in self.come_to and read.file != only and not is_come_to
 
     def _why_off(self, read: EnvironmentRead, defaults: Defaults) -> str | None:
         for one in self.unnamed:

@@ -165,6 +165,7 @@ IMPORTS = {
         + GUARDED,
         Severity.ERROR,
     ),
+    "of a file with a guard of its own": ("import tool\n" + GUARDED, Severity.ERROR),
     "of a script beside it": (GUARDED, Severity.NOTE),
 }
 
@@ -174,6 +175,7 @@ def test_what_an_import_reads_is_judged_alike_by_the_script_and_by_its_folder(
     tmp_path: Path, script: str, most: Severity
 ) -> None:
     files = AT_IMPORT | {"train.py": script}
+    files["tool.py"] = 'import os\nROOT = os.environ["MY_DATA"]\n' + GUARDED
     if "near" not in script:
         files["plot.py"] = "import near\n" + GUARDED
     for name, text in files.items():
