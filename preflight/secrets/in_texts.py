@@ -5,7 +5,15 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from preflight.secrets.naming import Says, is_about, is_no_word, looks_random, may_be_secret, says
+from preflight.secrets.naming import (
+    Says,
+    is_about,
+    is_no_word,
+    is_variable,
+    looks_random,
+    may_be_secret,
+    says,
+)
 from preflight.secrets.shapes import IN_BRACKETS, OPENS, SIGNING
 
 # Characters in brackets that are looked through.
@@ -50,13 +58,18 @@ def is_secret(named: re.Match[str], behind: re.Match[str]) -> bool:
         is_pair = named.string[: named.start()].endswith(_PAIR) and _ENDS.match(
             named.string, behind.end()
         )
-        is_name = is_about(value) or says(value)
+        is_name = is_about(value) or _names_one(value)
         return looks_random(value) or bool(is_pair and not is_name and may_be_secret(value))
     if quoted is None and (between == ":" or value.isdigit()):
         return is_no_word(value)
     if says(name.lower()) is not Says.SECRET:  # `SORT_KEY=name`
         return is_no_word(value)
     return may_be_secret(value)
+
+
+def _names_one(text: str) -> bool:
+    """Whether a text is the name of a variable that holds one: `os.environ["API_KEY"]`."""
+    return is_variable(text) and bool(says(text))
 
 
 class InBrackets(NamedTuple):
@@ -88,7 +101,7 @@ def held_behind(text: str, named: re.Match[str]) -> InBrackets:
         elif one["key"] is not None:
             key = one["key"]
         else:
-            is_name = is_about(key) or says(one["text"])  # `Secret(os.environ["API_KEY"])`
+            is_name = is_about(key) or _names_one(one["text"])
             places += [] if is_name or not is_one(one["text"]) else [one.span("text")]
             key = ""
     return InBrackets(tuple(places), end if said is Says.SECRET else 0)

@@ -88,7 +88,7 @@ def says(name: str) -> Says:
     if words[-1] in {"key", "keys"} and words[-2:-1] and words[-2] in _OF_A_KEY:
         return Says.SECRET
     if words[-1] in {"key", "pass", "pat"}:
-        return Says.SECRET if _is_variable(name) else Says.PERHAPS
+        return Says.SECRET if is_variable(name) else Says.PERHAPS
     return Says.NOTHING
 
 
@@ -102,7 +102,7 @@ def _of_a_model(words: list[str]) -> bool:
     return not _OF_A_MODEL.isdisjoint(words)
 
 
-def _is_variable(name: str) -> bool:
+def is_variable(name: str) -> bool:
     """Whether it is written as a variable of the environment."""
     return name.isupper() and "_" in name
 

@@ -157,6 +157,8 @@ def test_ordinary_sentences_are_left_alone(text: str) -> None:
         ("password: !!str pwWORD1", f"password: !!str {REDACTED}"),
         ("<password>pwWORD</password> <a>b</a>", f"<password>{REDACTED}</password> <a>b</a>"),
         ("access_token=bytes(b'pwWORD')", f"access_token=bytes(b'{REDACTED}')"),
+        ("{'password': ['topsecret']}", f"{{'password': ['{REDACTED}']}}"),
+        ("('password', 'my_secret')", f"('password', '{REDACTED}')"),
         ("{'x-api-key': ['pwLIST']}", f"{{'x-api-key': ['{REDACTED}']}}"),
         ("{'password': {'a': 'pw12'}}", f"{{'password': {{'a': '{REDACTED}'}}}}"),
         (
