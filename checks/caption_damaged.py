@@ -74,6 +74,8 @@ _BY_THE_JOB = (
     "decodes them as UTF-8 (a guess)."
 )
 
+_AS_BYTES = frozenset({"read", "raw"})
+
 _MILDER = frozenset({"padding", "mark"})
 _UNDECODABLE = frozenset({"encoding", "utf-16"})
 _USABLE = _MILDER | {"not-fetched"}  # or to be had by a command
@@ -100,14 +102,14 @@ def caption_damaged(facts: ShardFacts | FolderFacts, _job: Job) -> Iterator[Find
             continue  # caption-empty's, or of a text that goes no further
         if _is_read_by_the_job(flaw, facts, use):
             continue
-        open_to = _open_to(flaw, facts, use)
+        coped = _coped_with(flaw, facts, use)
         alone = flaw.captions == 1
         message = f"has {of_many(flaw, facts)} that {words.many}: {examples(flaw, facts)}"
         yield caption_damaged.found(
             words.one if alone else message,
             at=place_of(flaw, facts),
-            severity=Severity.WARNING if flaw.kind in _MILDER or open_to else Severity.ERROR,
-            why=open_to or _why(flaw, in_shard=isinstance(facts, ShardFacts)),
+            severity=Severity.WARNING if flaw.kind in _MILDER or coped else Severity.ERROR,
+            why=coped or _why(flaw, use, in_shard=isinstance(facts, ShardFacts)),
             fix=words.fix.format("it" if alone else "them"),
             aside=() if flaw.kind in _USABLE else aside(flaw, facts),
             evidence={"kind": flaw.kind, "captions": flaw.captions, "of": facts.captions.captions},
@@ -128,18 +130,21 @@ def _is_read_by_the_job(flaw: CaptionFlaw, facts: ShardFacts | FolderFacts, use:
     return use == "read" and is_run_through and flaw.kind in _UNDECODABLE
 
 
-def _open_to(flaw: CaptionFlaw, facts: ShardFacts | FolderFacts, use: str) -> str:
-    """Say why nobody knows whether a text raises that is no UTF-8; empty: it does."""
-    if not isinstance(facts, ShardFacts) or flaw.kind not in _UNDECODABLE:
+def _coped_with(flaw: CaptionFlaw, facts: ShardFacts | FolderFacts, use: str) -> str:
+    """Say how an epoch may have come past a text that is no UTF-8; empty: none has."""
+    is_passed = isinstance(facts, ShardFacts) and facts.is_run_through
+    if not is_passed or flaw.kind not in _UNDECODABLE or not isinstance(facts, ShardFacts):
         return ""
-    if use in ("read", "raw"):
+    if use in _AS_BYTES:
         return _BY_THE_JOB
-    if facts.is_run_through and facts.chosen_by:
+    if facts.chosen_by:
         return f"{facts.chosen_by} takes it out (a guess): an epoch was run to its end."
     return ""
 
 
-def _why(flaw: CaptionFlaw, *, in_shard: bool) -> str:
+def _why(flaw: CaptionFlaw, use: str, *, in_shard: bool) -> str:
+    if use in _AS_BYTES and flaw.kind in _UNDECODABLE:
+        return _BY_THE_JOB
     if flaw.kind == "encoding":
         return f"{_RAISES}{_IN_SHARD if in_shard else _IN_FOLDER}"
     if flaw.kind == "utf-16":

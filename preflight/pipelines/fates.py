@@ -83,9 +83,9 @@ def lacking(arrived: Iterable[Arrived], reads: Reads) -> tuple[Lacking, ...]:
 
 def _filled_in(arrived: Iterable[Arrived], reads: Reads) -> Iterator[Lacking]:
     """Give what samples lack of the fields for which a stage gives None (`missing_is_error`)."""
-    stage = next((one for one in reads.stages if one.kind in ("to_tuple", "other")), None)
-    if stage is None or stage.kind == "other" or stage.strict:
-        return
+    stage = next((one for one in reads.stages if one.kind in (*TAKES, "other")), None)
+    if stage is None or stage.kind != "to_tuple" or stage.strict:
+        return  # behind others, fields have other names
     for wanted in stage.fields:
         those = [
             one

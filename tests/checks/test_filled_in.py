@@ -50,3 +50,12 @@ def test_half_without_a_caption_is_no_quiet_go_whatever_is_put_in_its_place(
     found = [one for one in report.findings if one.check == "sample-unpaired"]
     assert {one.severity for one in found} == told
     assert len(report.findings) == len(found)
+
+
+def test_a_field_that_is_renamed_before_is_not_taken_for_missing(tmp_path: Path) -> None:
+    stage = 'rename(image="jpg", text="txt").to_tuple("image", "text", missing_is_error=False)'
+    for number in range(2):
+        (tmp_path / f"{number:03}.tar").write_bytes(tarred(good(12, 12 * number)))
+    (tmp_path / "train.py").write_text(TRAIN.format(stage))
+
+    assert preflight.run("train:make", folder=str(tmp_path), elsewhere=True).findings == ()

@@ -122,3 +122,18 @@ def test_what_decode_reads_is_an_error(tmp_path: Path, made: str) -> None:
     assert not really_ends(tmp_path)
     assert worst(tmp_path, "caption-damaged") is Severity.ERROR
     assert worst(tmp_path, "image-damaged") is Severity.ERROR
+
+
+@pytest.mark.parametrize("made", ["read by a function of the job", "taken as bytes"])
+def test_where_no_epoch_was_run_a_text_that_is_no_utf_8_stays_an_error(
+    tmp_path: Path, made: str
+) -> None:
+    job(tmp_path, TEXTS[made][0], text="café".encode("latin-1"))
+    options = {"folder": str(tmp_path), "select": ["caption-damaged", "loader-unpicklable"]}
+
+    (found,) = {
+        (one.severity, one.why) for one in preflight.run("data=.", "train:make", **options).findings
+    }
+
+    assert found[0] is Severity.ERROR
+    assert "takes its bytes" in (found[1] or "")

@@ -172,8 +172,12 @@ def beside(
 
 def _others_in(folder: str, named: list[str]) -> Iterator[Target]:
     """Give the folders in it that hold images, and none of which is named."""
-    with os.scandir(folder) as listed:
-        places = sorted(one.path for one in listed if one.is_dir(follow_symlinks=False))
+    try:
+        with os.scandir(folder) as listed:
+            those = [one for one in listed if not one.name.startswith(".")]
+            places = sorted(one.path for one in those if one.is_dir(follow_symlinks=False))
+    except OSError:
+        return  # the look around has said so
     for place in places:
         below = [one for one in named if one.startswith(_whole(place))]
         if not below:
