@@ -34,6 +34,7 @@ class DataSet(NamedTuple):
 
     value: str
     remark: str | None = None
+    subfolders: bool = True
 
 
 def data_sets(targets: Iterable[Target], folder: str) -> tuple[DataSet, ...]:
@@ -45,7 +46,8 @@ def data_sets(targets: Iterable[Target], folder: str) -> tuple[DataSet, ...]:
             place, name = os.path.split(target.path)
             shards.setdefault(place, []).append(name)
         elif isinstance(target, Folder):
-            found.append(DataSet("path", spelled(target.path, folder)))
+            deep = target.captions.subfolders
+            found.append(DataSet("path", spelled(target.path, folder), subfolders=deep))
         elif isinstance(target, Unlistable):
             remark = "cannot be listed, so nobody knows what is in it"
             found.append(DataSet("path", spelled(target.path, folder), remark))

@@ -140,7 +140,8 @@ def _tables(targets: Sequence[Target], folder: str, job: Job | None) -> Iterator
     sure = [one for one in targets if one not in doubtful]
     data = data_sets(sure, folder)
     for one in data:
-        yield table("data", remark=one.remark, **{one.key: one.value})
+        entry = table("data", remark=one.remark, **{one.key: one.value})
+        yield entry + ("" if one.subfolders else "subfolders = false\n")
     earns = bool(data) or any(isinstance(one, CacheFolder) for one in sure)
     for shown in data_sets(doubtful, folder):
         entry = table("data", remark=_ONLY_SHOWN, **{shown.key: shown.value})

@@ -335,10 +335,13 @@ def test_what_lies_beside_a_named_folder_is_looked_at_and_what_a_file_leaves_out
     unused = subset("sets/unused", "num_repeats = 0")
     put(tmp_path, "dataset.toml", content=(subset("sets/pets") + unused).encode())
 
-    def damaged() -> list[str | None]:
+    def damaged() -> list[str]:
         found = preflight.run(folder=str(tmp_path), elsewhere=True).findings
-        return [one.at.file for one in found if one.check == "image-damaged"]
+        return sorted(str(one.at.file) for one in found if one.check == "image-damaged")
 
-    assert damaged() == ["sets/other/deep/dog1.jpg"]
+    loose = tmp_path / "sets" / "loose.jpg"
+    loose.write_bytes(image.read_bytes())
+
+    assert damaged() == ["sets/loose.jpg", "sets/other/deep/dog1.jpg"]
     write(str(tmp_path), force=False)
-    assert damaged() == ["sets/other/deep/dog1.jpg"]
+    assert damaged() == ["sets/loose.jpg", "sets/other/deep/dog1.jpg"]

@@ -7,11 +7,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from preflight.cached_files.cache_listing import list_cache
+from preflight.formats.suffixes.images import is_image
 from preflight.kinds.target import PathTarget, Target
 from preflight.settings.job import CacheSettings, DataSettings, Job
 from preflight.targets.folders import look_around
 from preflight.targets.near_paths import near_path
-from preflight.targets.targets import CacheFolder, Folder, Missing, Shard
+from preflight.targets.targets import CacheFolder, CaptionRule, Folder, Missing, Shard
 from preflight.targets.words.scripts import divide
 from preflight.trainers.around import file_at, look_for_files
 from preflight.trainers.data_file import DataFile
@@ -171,13 +172,15 @@ def beside(
 
 
 def _others_in(folder: str, named: list[str]) -> Iterator[Target]:
-    """Give the folders in it that hold images, and none of which is named."""
+    """Give its own images, and the folders in it that hold some, and none of which is named."""
     try:
         with os.scandir(folder) as listed:
             those = [one for one in listed if not one.name.startswith(".")]
             places = sorted(one.path for one in those if one.is_dir(follow_symlinks=False))
     except OSError:
         return  # the look around has said so
+    if any(is_image(one.name) for one in those if one.path not in places):
+        yield Folder(path=folder, captions=CaptionRule(subfolders=False))
     for place in places:
         below = [one for one in named if one.startswith(_whole(place))]
         if not below:
