@@ -7,11 +7,8 @@ from dataclasses import replace
 
 from preflight.facts import DatasetCaptions, FolderFacts, Lacking, ShardFacts, Uncaptioned
 from preflight.finding import Finding, Location, Severity
-from preflight.pairing.rules import PLAIN
+from preflight.pairing.rules import NO_CHANCE, PLAIN
 from preflight.values.names import counted, first_of
-
-_MANY = 0.25
-"""The part of all images that is no chance where it has a caption."""
 
 SHARE = 0.1
 """The part of all samples that is an error where it lacks something, and no reader stops at it."""
@@ -195,7 +192,7 @@ def of_a_few(
 ) -> Finding:
     """Tell that only some images have a text: they may be captions, and the others lack theirs."""
     share, lacking = few / max(1, images), images - few
-    severity = Severity.ERROR if share >= _MANY and not has_json else Severity.WARNING
+    severity = Severity.ERROR if share >= NO_CHANCE and not has_json else Severity.WARNING
     told = f"has a caption for {few:,} of {counted(images, 'image')}, and "
     meant = '"json", where JSON holds them,' if has_json else '"none"'
     return found(

@@ -12,13 +12,10 @@ from preflight.images.folder import ImageListing
 from preflight.kinds.asked import Asked
 from preflight.pairing.folder_contents import FolderContents, split
 from preflight.pairing.lengths import LONGEST, Lengths
-from preflight.pairing.rules import TABLE, TEXTS
+from preflight.pairing.rules import NO_CHANCE, TABLE, TEXTS
 
 # Captions that are read for one answer.
 _MANY = 1_024
-
-_SOME = 0.25
-"""The part of all images that is no chance where it has a text."""
 
 FLAWED = 1_000
 """Captions of each flaw that are named: each is a file, which may be moved aside."""
@@ -80,6 +77,6 @@ def how_many(listing: ImageListing) -> int:
 def _looked_for(listing: ImageListing) -> tuple[frozenset[str], bool]:
     """Give the extensions of captions; where no rule is known and some have one, the usual ones."""
     pairing = listing.facts.pairing
-    is_by_guess = not pairing.looks_for and pairing.few >= max(1, _SOME * pairing.images)
+    is_by_guess = not pairing.looks_for and pairing.few >= max(1, NO_CHANCE * pairing.images)
     known = TEXTS if is_by_guess else pairing.looks_for
     return frozenset(known) - {"json", TABLE}, pairing.rule != "auto"

@@ -19,6 +19,9 @@ MEANT = "meant/"
 TEXTS = ("txt", "caption")
 """Extensions of caption files where nobody named one, the likeliest first."""
 
+NO_CHANCE = 0.25
+"""The part of all images that has a caption by no chance, where it has one."""
+
 # Extensions of captions that are plain text.
 PLAIN = frozenset({"txt", "caption", "tags", "text", "cap", "prompt"})
 
