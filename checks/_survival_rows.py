@@ -6,9 +6,13 @@ from collections.abc import Iterator
 
 from preflight.facts import Loss, Survival
 from preflight.finding import Location, Row
+from preflight.pipelines.survival import whole_batches_of
 from preflight.values.names import counted, first_of
 
 _TOLD = 6
+
+_MUCH = 0.1
+"""Of all samples: where so many are in no batch, batches and workers do not go with the data."""
 
 
 def rows_of(facts: Survival) -> Iterator[Row]:
@@ -22,9 +26,15 @@ def rows_of(facts: Survival) -> Iterator[Row]:
         text = f"for {counted(len(left), 'other reason')}"
         yield Row(count=sum(one.samples for one in left), text=text)
     more = facts.through - facts.known
-    if facts.losses and more:
+    if more and (facts.losses or gives_none(facts) or much_left_out(facts)):
+        yield Row(count=more, text=f"{_are(more)} taken out by {_choosers(facts)}")
+    if much_left_out(facts):
+        size, out = whole_batches_of(facts.reads), facts.left_out
+        each = " of each worker" if facts.reads.num_workers > 1 else ""
         yield Row(
-            count=more, text=f"{'is' if more == 1 else 'are'} taken out by {_choosers(facts)}"
+            count=out,
+            text=f"{_are(out)} in no batch of {size:,}: the last one{each} is smaller, and left "
+            "out",
         )
     for rank in facts.starved[:_TOLD]:
         yield Row(count=0, text=f"come through on rank {rank:,}: all of its shards are among these")
@@ -41,11 +51,7 @@ def written(row: Row) -> str:
 
 def too_large_a_batch(facts: Survival) -> str:
     """Say so where the last batch is left out, and there is no other one, in any worker."""
-    reads = facts.reads
-    sizes = [one.size for one in reads.stages if one.kind == "batched" and not one.partial]
-    if reads.drop_last and reads.batch_size:
-        sizes.append(reads.batch_size)
-    size = max(sizes, default=0)
+    reads, size = facts.reads, whole_batches_of(facts.reads)
     if reads.endless or facts.unread or facts.uncounted or facts.most_of_one >= size:
         return ""
     each = "" if facts.most_of_one == facts.through else " in any one worker"
@@ -59,6 +65,21 @@ def divided(facts: Survival) -> str:
     least, most = min(facts.by_rank), max(facts.by_rank)
     each = f"{least:,}" if least == most else f"{least:,} to {most:,}"
     return f", {each} on each of {counted(len(facts.by_rank), 'rank')}"
+
+
+def much_left_out(facts: Survival) -> int:
+    """Give how many samples are in no batch, where that is more than the rest of a long epoch."""
+    left = facts.left_out
+    return left if facts.came_out and left >= _MUCH * facts.came_out else 0
+
+
+def gives_none(facts: Survival) -> str:
+    """Name the function of the job's that gives None for samples: webdataset leaves these out."""
+    return next((one for one in facts.chosen if one.startswith(".map(")), "")
+
+
+def _are(number: int) -> str:
+    return "is" if number == 1 else "are"
 
 
 def _choosers(facts: Survival) -> str:

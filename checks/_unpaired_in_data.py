@@ -10,6 +10,8 @@ from preflight.finding import Finding, Location, Severity
 from preflight.pairing.rules import NO_CHANCE, PLAIN
 from preflight.values.names import counted, first_of
 
+from ._handler_words import told_by
+
 SHARE = 0.1
 """The part of all samples that is an error where it lacks something, and no reader stops at it."""
 
@@ -83,7 +85,7 @@ def _is_bare(one: Lacking, fields: tuple[str, ...]) -> bool:
 
 def _does(one: Lacking) -> str:
     if one.how == "goes-on":
-        return "drops them without a word"
+        return f"drops them {told_by([one.handler_name])}"
     if one.how == "stops":
         return "ends the stream at the first of them"
     if _may_be_chosen(one):

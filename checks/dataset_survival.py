@@ -8,7 +8,9 @@ What it finds
     (`.npy`) that it cannot read, also where nobody asks for it, an image that it cannot decode, as
     far as images were decoded (`--depth decode`); samples behind the damage of a shard, and shards
     that are no tar archive. What functions of your own drop besides (`select`, `map`) is counted
-    where an epoch was run to its end over just these samples; elsewhere it says "at most".
+    where an epoch was run to its end over just these samples; elsewhere it says "at most". There it
+    also tells samples that `map` loses by giving None, and those that are in no batch since the
+    last one is smaller and left out (`partial=False`, `drop_last=True`), from a tenth on.
 
     And shards that nothing divides: where the launch has several ranks, `WebDataset` without a
     `nodesplitter` raises at its first sample; a `DataPipeline` without `split_by_node` or
@@ -16,9 +18,9 @@ What it finds
     replacement (`resampled=True`).
 
 Why it matters
-    A handler that goes on (`warn_and_continue`) drops such samples without a word. Where shards are
-    drawn again for ever (`resampled=True`) and nothing comes through, training stands at step 0 and
-    says nothing. Without a handler, the first such sample ends the run.
+    A handler that goes on (`ignore_and_continue`) drops such samples without a word. Where shards
+    are drawn again for ever (`resampled=True`) and nothing comes through, training stands at step 0
+    and says nothing. Without a handler, the first such sample ends the run.
 
 What to do
     Mend the data as the finding says, or ask for the fields that are there.
@@ -34,7 +36,15 @@ from preflight.finding import Finding, Severity
 from preflight.job import Job
 from preflight.values.names import counted, first_of
 
-from ._survival_rows import divided, rows_of, too_large_a_batch, written
+from ._handler_words import told_by
+from ._survival_rows import (
+    divided,
+    gives_none,
+    much_left_out,
+    rows_of,
+    too_large_a_batch,
+    written,
+)
 from ._survival_splitters import Undivided, undivided
 
 _LITTLE = 0.5
@@ -102,7 +112,7 @@ def _lost(facts: Survival) -> Iterator[Finding]:
     of = f", of the shards that {reads.config} names" if reads.config else ""
     of = f", of the shards that are {reads.assumed}" if reads.assumed else of
     by = f", as the source is written{of} (a guess: no loader was made)" if reads.guess else ""
-    through = 0 if no_batch else facts.known
+    through = 0 if no_batch else _through(facts)
     number = f"{_at_most(facts)}{through:,} of {counted(facts.samples, 'sample')}"
     yield dataset_survival.found(
         f"{number} {come}{divided(facts)}{by}",
@@ -148,6 +158,9 @@ def _severity(facts: Survival, *, no_batch: bool) -> Severity:
         return Severity.ERROR
     if _ends(facts) or facts.through < _LITTLE * facts.samples or not facts.through:
         return Severity.ERROR
+    if not facts.losses:
+        rest = _through(facts) < _LITTLE * facts.samples or much_left_out(facts)
+        return Severity.WARNING if rest else Severity.NOTE
     lost = facts.samples - facts.through
     hardly_any = lost < _HARDLY_ANY * facts.samples and not facts.uncounted
     return Severity.NOTE if hardly_any else Severity.WARNING
@@ -166,9 +179,12 @@ def _why(facts: Survival, *, stands: bool) -> str:
         return f"{first.stage} raises at the first of them, which ends the epoch in its worker."
     if "stops" in hows:
         first = next(one for one in facts.losses if one.how == "stops")
-        return f"{first.handler_name} ends the stream at the first of them, without a word."
+        words = told_by([first.handler_name])
+        return f"{first.handler_name} ends the stream at the first of them, {words}."
+    if not (facts.losses or stands or facts.starved):
+        return _why_besides(facts)
     names = sorted({one.handler_name for one in facts.losses if one.handler_name})
-    drops = f"{' and '.join(names) or 'The reader'} drops them without a word"
+    drops = f"{' and '.join(names) or 'The reader'} drops them {told_by(names)}"
     if "unknown" in hows:
         drops = "Nobody knows before it runs whether they are dropped or end the run"
     if reads.endless == "resampled" and not facts.through and not facts.unread:
@@ -180,10 +196,27 @@ def _why(facts: Survival, *, stands: bool) -> str:
         return f"{drops}, and the loader gives no batch: no step is made."
     if facts.starved:
         return f"{drops}: the other ranks wait for rank {facts.starved[0]} until they time out."
-    share = facts.known / facts.samples if facts.samples else 0.0
+    share = _through(facts) / facts.samples if facts.samples else 0.0
+    if share == 1.0:
+        return f"{drops}: the job trains on less than what was meant."
     meant = "was meant" if facts.known == facts.through else "its shards hold"
     again = f", of shards that are drawn for ever{line}" if reads.endless == "resampled" else ""
     return f"{drops}: the job trains on {_at_most(facts)}{share:.1%} of what {meant}{again}."
+
+
+def _why_besides(facts: Survival) -> str:
+    """Say what it means where nothing is wrong with any sample."""
+    share = f"{_through(facts) / facts.samples:.1%} of the samples"
+    if much_left_out(facts):
+        return f"An epoch is made of {share}: what is left out is most where workers have few."
+    return (
+        f"webdataset passes over what {gives_none(facts)} gives None for: {share} are trained on."
+    )
+
+
+def _through(facts: Survival) -> int:
+    """How many come through and are in a batch."""
+    return facts.known - much_left_out(facts)
 
 
 def _at_most(facts: Survival) -> str:
@@ -207,4 +240,9 @@ def _fix(facts: Survival) -> str:
         if one.reason == "image":
             return f"Take the images of {shards}{samples} again from where they came from."
         return f"Copy or pack {shards} again; shard-damaged says what is wrong."
+    if gives_none(facts) and not much_left_out(facts):
+        return (
+            "Have it return each sample; or leave some out by .select(), where that is what you "
+            "want."
+        )
     return "Take a smaller batch, or let the last one be smaller (partial=True, drop_last=False)."

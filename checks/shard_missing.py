@@ -30,6 +30,8 @@ from preflight.finding import Finding, Location, Severity
 from preflight.job import Job
 from preflight.values.names import counted, first_of, shown
 
+from ._handler_words import told_by
+
 
 def _opens_none(facts: Absent | Opened, _job: Job) -> str | None:
     if isinstance(facts, Opened) and not facts.shards:
@@ -94,11 +96,12 @@ def _not_opened(facts: Opened) -> Finding:
 
 
 def _why(facts: Opened, *, none_there: bool, goes_on: bool) -> str:
+    words = told_by([facts.handler_name])
     if goes_on:
         rest = "nothing is left to train on" if none_there else "the job trains without them"
-        return f"{facts.handler_name} passes over each without a word, and {rest}."
+        return f"{facts.handler_name} passes over each {words}, and {rest}."
     if facts.handler == "stops":
-        return f"{facts.handler_name} ends the stream at the first of them, without a word."
+        return f"{facts.handler_name} ends the stream at the first of them, {words}."
     if facts.handler == "raises":
         return "webdataset raises FileNotFoundError at the first of them that a worker comes to."
     return "A worker stops at the first of them, or goes on without it, as its handler has it."

@@ -19,6 +19,7 @@ from preflight.kinds.kind import Kind
 from preflight.kinds.target import Target
 from preflight.loaders.facts import Sent
 from preflight.pipelines.facts import Reads, Shifted, Survival
+from preflight.pipelines.survival import together
 from preflight.sheets.facts import Sheet
 from preflight.sheets.shown import shown_in
 from preflight.sources.facts import SourceFacts
@@ -74,7 +75,8 @@ class Batches(Gather):
 
     def _hear_of_files(self, target: Target, facts: Survival | Reads) -> None:
         if isinstance(facts, Survival):
-            self._survivals[target, facts.name] = facts
+            key = target, facts.reads.loader
+            self._survivals[key] = together(self._survivals.get(key), facts)
             return
         if facts.shifted is not None:
             self._shifted[target, facts.name] = facts.shifted
@@ -82,7 +84,7 @@ class Batches(Gather):
             here = (one for one in facts.shards if os.path.isabs(one))
             gone = [os.path.basename(one) for one in here if not may_be_there(one)]
             if gone:
-                self._gone[target, facts.name] = gone
+                self._gone.setdefault((target, facts.loader), []).extend(gone)
 
     def hear(self, target: Target, facts: object) -> None:
         """Take in what was drawn, and what is known of how many samples come through."""

@@ -19,7 +19,7 @@ from preflight.pairing.lengths import LONGEST
 from preflight.pairing.rules import extension_of
 from preflight.pipelines.facts import Loss, Reads, Survival
 from preflight.pipelines.fates import OPAQUE, RECORDS, decodes
-from preflight.pipelines.survival import Came, ReadBy, survival
+from preflight.pipelines.survival import Came, ReadBy, survival, whole_batches_of
 from preflight.shards.facts import Field, ShardFacts
 from preflight.sources.facts import SourceFacts
 from preflight.targets.targets import Built, Loader, Shard, Source
@@ -66,7 +66,7 @@ class Survivals(Gather):
             more = [one for one in dict.fromkeys(reads.shards) if one not in named]
             seen = [self._came[one] for one in more if one in self._came]
             samples = sum(one.samples for one in seen)
-            run = [one for one in self._flows if one.name == reads.name]
+            run = [one for one in self._flows if one.name == reads.loader]
             found = as_it_ran(replace(found, unnamed=len(seen), unnamed_samples=samples), run)
             if found.looked_at or not reads.guess:
                 # What a source seems to say is no look at a loader.
@@ -165,10 +165,17 @@ def as_it_ran(found: Survival, flows: Iterable[Flow]) -> Survival:
                 found,
                 came_out=flow.came_out,
                 chosen=tuple(one.call for one in flow.chosen),
+                left_out=_left_out(flow, found.reads),
                 through=found.through + sum(one.samples for one in before),
                 losses=tuple(one for one in found.losses if one not in before),
             )
     return found
+
+
+def _left_out(flow: Flow, reads: Reads) -> int:
+    """Count what came out of an epoch and is in no batch of it."""
+    size = whole_batches_of(reads)
+    return max(0, flow.came_out - flow.batches * size) if size and flow.batches else 0
 
 
 def _is_out_before(one: Loss, flow: Flow) -> bool:

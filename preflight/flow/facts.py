@@ -80,7 +80,7 @@ class Lost(NamedTuple):
 
 
 class Chosen(NamedTuple):
-    """Samples that a stage takes out which chooses among them."""
+    """Samples that a stage takes out which chooses among them, or gives None for some."""
 
     call: str
     out: int
@@ -149,7 +149,7 @@ class Flow:
 
     @property
     def chosen(self) -> Iterator[Chosen]:
-        """What stages take out that choose among samples (`select`), but for errors."""
+        """What stages take out that choose among samples (`select`, `map`), but for errors."""
         for before, one in zip(self.stages, self.stages[1:], strict=False):
             alike = before.pipeline == one.pipeline and before.unit == one.unit == "sample"
             if alike and one.call.startswith(_CHOOSE):
@@ -192,7 +192,8 @@ class Flow:
 READERS = (".tarfile_samples", ".tarfile_to_samples")
 """Stages that open shards, expand them and group what is in them."""
 
-_CHOOSE = (".select(", ".rsample(")
+# webdataset passes over what `map` gives None for.
+_CHOOSE = (".select(", ".rsample(", ".map(")
 
 # Nothing stands before these.
 _ALONE = ("stream", "asked")

@@ -80,8 +80,7 @@ def reads_of(thing: object, known: Known) -> tuple[Reads, ...]:
     """Say what a loader reads, where it says so itself."""
     made = where.defined(known.factory, known.root).at
     lines = Lines(made, known.root, lambda: own_sources(known.root))
-    found = reads(thing, known.name, made, lines)
-    return () if found is None else (found,)
+    return reads(thing, known.name, made, lines)
 
 
 def sent_by(loader: object, known: Known) -> Mapping[str, Any]:

@@ -43,5 +43,6 @@ class Lacking(NamedTuple):
     """What asks for the field: `to_tuple("jpg;png", "txt")`."""
 
     at: Definition = Definition()
+    handler_name: str = ""
     chosen: str = ""
     """What chooses among samples before that, with its line (`preflight.pipelines.fates`)."""

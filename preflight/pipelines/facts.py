@@ -73,7 +73,10 @@ class Reads:
     """What a live loader says that it reads."""
 
     name: str
-    """What the user called the loader: `train:make_loader`."""
+    """What the user called the loader: `train:make_loader`; behind it `part`."""
+
+    part: str = ""
+    """Which of its pipelines, where several do other things to samples: `datasets[0]`."""
 
     defined: Definition = Definition()
     shards: tuple[str, ...] = ()
@@ -141,6 +144,11 @@ class Reads:
 
     script: str = ""
     """The script that leads to the source; empty: nobody knows."""
+
+    @property
+    def loader(self) -> str:
+        """What the user called the loader."""
+        return self.name.removesuffix(self.part).rstrip()
 
 
 class ReadsClasses(NamedTuple):
@@ -298,6 +306,9 @@ class Survival:
 
     chosen: tuple[str, ...] = ()
     """What took some of them out of that epoch, as the user would write it: `.select(f)`."""
+
+    left_out: int = 0
+    """Of those that came out, how many are in no batch: only whole ones are given."""
 
     @property
     def known(self) -> int:

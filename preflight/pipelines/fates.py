@@ -76,6 +76,7 @@ def lacking(arrived: Iterable[Arrived], reads: Reads) -> tuple[Lacking, ...]:
             how=how(stage, reads.stages),
             stage=written(stage),
             at=stage.at,
+            handler_name=stage.handler_name,
             chosen=chooser(up_to(stage, reads.stages)),
         )
     return (*found.values(), *_filled_in(arrived, reads))

@@ -29,8 +29,11 @@ _ENDLESS = 1 << 40
 _READS_SHARDS = ("open", "expand", "group")
 
 
-def reads(loader: object, name: str, made: Definition, lines: Lines) -> Reads | None:
-    """Say what a loader reads; None where it says nothing of it."""
+def reads(loader: object, name: str, made: Definition, lines: Lines) -> tuple[Reads, ...]:
+    """Say what a loader reads; one for each of several pipelines that do other things to samples.
+
+    Empty where it says nothing of it.
+    """
     parts = own_attributes(loader)
     outer = parts.get("pipeline")
     told = _Told(lines)
@@ -39,35 +42,50 @@ def reads(loader: object, name: str, made: Definition, lines: Lines) -> Reads | 
         told.repeats(own_attributes(loader))
     dataset = parts.get("dataset")
     if dataset is None:
-        return None
+        return ()
     told.walk(dataset, 0)
     whole = Reads(
         name=name,
         defined=made,
-        shards=tuple(local_path(one) or one for one in told.shards),
-        stages=tuple(told.stages),
-        endless=told.endless,
-        endless_at=told.endless_at,
-        own_list=told.own_list,
         num_workers=whole_number(parts.get("num_workers")) or 0,
         batch_size=whole_number(parts.get("batch_size")) or told.batch,
         drop_last=parts.get("drop_last") is True,
     )
-    if told.shards or told.stages:
-        return whole
+    pipelines = tuple(
+        replace(
+            whole,
+            name=f"{name} {part}".rstrip(),
+            part=part,
+            shards=tuple(local_path(address) or address for address in one.shards),
+            stages=tuple(one.stages),
+            endless=one.endless,
+            endless_at=one.endless_at,
+            own_list=one.own_list,
+            batch_size=whole.batch_size or one.batch,
+        )
+        for part, one in told.pipelines()
+        if one.shards or one.stages
+    )
+    return pipelines or _listed(dataset, whole)
+
+
+def _listed(dataset: object, whole: Reads) -> tuple[Reads, ...]:
+    """Say which files and columns a data set lists."""
     found = listing_of(dataset)
     if not (found.files or found.columns or found.lost):
-        return None
-    return replace(
-        whole,
-        files=tuple(found.files),
-        listed=found.listed,
-        columns=found.columns,
-        rows=found.rows,
-        lost=found.lost,
-        lost_names=tuple(found.lost_names[:3]),
-        numbers=class_numbers(dataset),
-        shifted=out_of_step(dataset),
+        return ()
+    return (
+        replace(
+            whole,
+            files=tuple(found.files),
+            listed=found.listed,
+            columns=found.columns,
+            rows=found.rows,
+            lost=found.lost,
+            lost_names=tuple(found.lost_names[:3]),
+            numbers=class_numbers(dataset),
+            shifted=out_of_step(dataset),
+        ),
     )
 
 
@@ -87,6 +105,20 @@ class _Told:
         self.endless_at = Definition()
         self.own_list = False
         self.batch: int | None = None
+        self.mixed: dict[str, _Told] = {}
+        """Pipelines side by side that do other things to samples; `stages` are those behind."""
+
+    def pipelines(self) -> Iterator[tuple[str, _Told]]:
+        """Give each pipeline as a whole, and which one it is."""
+        if not self.mixed:
+            yield "", self
+        for part, mixed in self.mixed.items():
+            for inner, one in mixed.pipelines():
+                one.stages += self.stages
+                one.batch = self.batch or one.batch
+                if self.endless and not one.endless:
+                    one.endless, one.endless_at = self.endless, self.endless_at
+                yield f"{part}.{inner}".rstrip("."), one
 
     def walk(self, thing: object, depth: int) -> None:
         """Take in a data set, or a pipeline with all that stands in it."""
@@ -108,11 +140,14 @@ class _Told:
             self._take(thing, depth)
         elif type(parts.get("datasets")) in (list, tuple):
             self._walk_chained(parts["datasets"], depth)
+            if parts.get("longest") is False:  # of webdataset's RandomMix and RoundRobin
+                name = named(type(thing))
+                self.stages.append(Stage(kind="filter", name=name, at=self.lines.of(name)))
         else:
             self._walk_held(thing, parts, depth)
 
     def _walk_chained(self, datasets: Sequence[object], depth: int) -> None:
-        """Take in pipelines of which one follows the other, where they do the same to samples."""
+        """Take in pipelines of which one follows the other, or that are drawn from by turns."""
         each = [_Told(self.lines) for _ in datasets]
         for one, dataset in zip(each, datasets, strict=True):
             one.walk(dataset, depth + 1)
@@ -123,6 +158,8 @@ class _Told:
             endless = next((one for one in (self, *each) if one.endless), self)
             self.endless, self.endless_at = endless.endless, endless.endless_at
             self.own_list = any(one.own_list for one in each)
+        else:
+            self.mixed = {f"datasets[{n}]": one for n, one in enumerate(each)}
 
     def _walk_held(self, thing: object, parts: Mapping[str, Any], depth: int) -> None:
         """Take in pipelines that a data set of the user's own goes through, and its own code."""

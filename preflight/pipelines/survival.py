@@ -101,6 +101,27 @@ def survival(reads: Reads, shards: Mapping[str, Came], launch: ReadBy = _ALONE) 
     )
 
 
+def whole_batches_of(reads: Reads) -> int:
+    """Give how many samples a batch has where a smaller one is left out; else 0."""
+    sizes = [one.size for one in reads.stages if one.kind == "batched" and not one.partial]
+    return max([*sizes, reads.batch_size or 0 if reads.drop_last else 0])
+
+
+def together(before: Survival | None, one: Survival) -> Survival:
+    """Add up what comes through the pipelines of one loader."""
+    if before is None:
+        return one
+    return replace(
+        before,
+        samples=before.samples + one.samples,
+        through=before.through + one.through,
+        losses=before.losses + one.losses,
+        looked_at=before.looked_at + one.looked_at,
+        unread=before.unread + one.unread,
+        uncounted=before.uncounted + one.uncounted,
+    )
+
+
 def _divided(of_each: list[int], reads: Reads, launch: ReadBy, through: int) -> dict[str, Any]:
     """Say what comes through on each rank, where shards are divided among them in their order."""
     ways = [one.name for one in reads.stages if one.kind == "split"]

@@ -156,7 +156,7 @@ class Shards(Gather):
                     use_of_images=_use_of(facts, _is_image, loaders),
                 )
             elif reads is not None:
-                flow = self._flows.get(reads.name)
+                flow = self._flows.get(reads.loader)
                 whole = flow is not None and flow.came_out == flow.entered
                 facts = replace(facts, decided_by=deciding(reads), all_came=whole)  # noqa: PLW2901
                 if asks_nothing(reads):
@@ -177,7 +177,7 @@ class Shards(Gather):
         if not loaders:
             return facts
         choosers = [chooser(one.stages) for one in loaders]
-        flows = [self._flows.get(one.name) for one in loaders]
+        flows = [self._flows.get(one.loader) for one in loaders]
         fields = {field for one in facts.arrived for field in one.fields}
         those = [one for one in fields if _is_text(facts, one) or _is_image(facts, one)]
         return replace(
@@ -191,7 +191,7 @@ class Shards(Gather):
 
     def _as_it_ran(self, reads: Reads) -> Callable[[Lacking], Lacking]:
         """Say of samples that lack a field where an epoch showed that they are taken out before."""
-        flow = self._flows.get(reads.name)
+        flow = self._flows.get(reads.loader)
 
         def judged(one: Lacking) -> Lacking:
             is_chosen = one.chosen and flow and flow.takes_out_before(one.stage, one.at.line)

@@ -108,7 +108,7 @@ def test_where_nothing_comes_through_a_loader_without_end_it_says_that_it_will_s
 @pytest.mark.parametrize(
     ("stage", "severity", "says"),
     [
-        (PAIRS, Severity.WARNING, "without a word"),
+        (PAIRS, Severity.WARNING, "with no more than a warning"),
         (PAIRS.replace("wds.warn_and_continue", "kept"), Severity.WARNING, "kept drops them"),
         ('wds.to_tuple("jpg", "txt")', Severity.ERROR, "raises at the first"),
         (PAIRS.replace("warn_and_continue", "ignore_and_stop"), Severity.ERROR, "ends the stream"),
@@ -625,3 +625,66 @@ class Photos(Dataset):
 def make():
     return DataLoader(Photos())
 """
+
+
+def _said(folder: Path, pipeline: str, workers: int, code: str) -> tuple[Any, int]:
+    """Run a loader with functions of its own; give the report and what really comes out."""
+    job(folder, [tarred(good()), tarred(good(12, 50))], pipeline, workers)
+    source = folder / "train.py"
+    source.write_text(f"{source.read_text()}\n{code}")
+    count = "import train; print(sum(len(one[0]) for one in train.make()))"
+    out = subprocess.check_output([sys.executable, "-c", count], cwd=folder, text=True)
+    return run(folder, select=()), int(out)
+
+
+NAMES = """
+def name(sample):
+    return (sample["__key__"],)
+
+
+def some(sample):
+    return name(sample) if sample["__key__"] > "dog-0006" else None
+"""
+
+
+def test_what_a_last_batch_leaves_out_is_counted_where_an_epoch_was_run(tmp_path: Path) -> None:
+    batched = "wds.map(name), wds.batched({}, partial=False)"
+    divided = f"{TWO}, wds.split_by_worker"
+    for size, left in ((12, 0), (8, 8), (11, 0)):
+        stages = piped(divided, TAR, batched.format(size))
+
+        report, out = _said(tmp_path, stages, 2, NAMES)
+
+        told = survival(report)
+        assert [one.message for one in told] == [f"{out} of 24 samples come through"] * bool(left)
+        assert [row.count for one in told for row in one.rows] == [left] * bool(left)
+        assert all(one.severity is Severity.WARNING for one in told)
+
+
+def test_samples_for_which_map_gives_none_are_told_as_such(tmp_path: Path) -> None:
+    stages = piped(TWO, TAR, "wds.map(FUNCTION)", "wds.batched(5)")
+    nothing, out = _said(tmp_path, stages.replace("FUNCTION", "name"), 0, NAMES)
+    assert (survival(nothing), out) == ([], 24)
+
+    report, out = _said(tmp_path, stages.replace("FUNCTION", "some"), 0, NAMES)
+
+    (found,) = survival(report)
+    assert 0 < out < 24
+    assert found.message == f"{out} of 24 samples come through"
+    assert [row.text for row in found.rows] == ["are taken out by .map(some)"]
+    assert found.severity is Severity.NOTE
+    assert "gives None for" in (found.why or "")
+
+
+def test_a_handler_that_warns_is_not_said_to_be_silent(tmp_path: Path) -> None:
+    for handler, words in (("warn", "with no more than a warning"), ("ignore", "without a word")):
+        stage = PAIRS.replace("warn", handler)
+        job(tmp_path, [tarred(good()), tarred(half())], piped(TWO, TAR, stage))
+
+        report = run(tmp_path)
+
+        (found,) = survival(report)
+        assert f"drops them {words}" in (found.why or "")
+        unpaired = [one.why for one in report.findings if one.check == "sample-unpaired"]
+        assert unpaired
+        assert all(f"drops them {words}" in (one or "") for one in unpaired)

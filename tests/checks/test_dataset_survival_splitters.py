@@ -121,8 +121,7 @@ class Loader:
 def told(name: str, folder: Path, ranks: int, workers: int) -> list[Finding]:
     made = Definition(file="train.py", line=1)
     loader = Loader(pipeline(name, urls_in(folder)), workers)
-    said = reads(loader, "train:make", made, Lines(made, str(folder)))
-    assert said is not None
+    (said,) = reads(loader, "train:make", made, Lines(made, str(folder)))
     shards = {one: came(read_shard(Shard(path=one), str(folder), print)) for one in said.shards}
     found: Survival = survival(said, shards)
     assert found.looked_at == SHARDS

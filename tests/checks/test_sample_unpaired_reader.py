@@ -62,7 +62,7 @@ def come_through() -> int | None:
     ("handler", "said", "came"),
     [
         ("wds.reraise_exception", "raises at the first of them", None),
-        ("wds.warn_and_continue", "drops them without a word", 14),
+        ("wds.warn_and_continue", "drops them with no more than a warning", 14),
         ("wds.warn_and_stop", "ends the stream at the first of them", 12),
     ],
 )

@@ -148,8 +148,7 @@ PIPELINES = (cascade, fluid, no_images, clip, chained)
 
 
 def said(loader: object, folder: Path, names: list[str]) -> Survival:
-    found = reads(loader, "make", Definition(), Lines(Definition(), str(folder)))
-    assert found is not None
+    (found,) = reads(loader, "make", Definition(), Lines(Definition(), str(folder)))
     shards = {
         str(folder / name): came(read_shard(Shard(path=name), str(folder), list, "decode"))
         for name in dict.fromkeys(names)
@@ -206,13 +205,24 @@ def test_as_many_come_through_chained_pipelines_as_they_give(tmp_path: Path, kin
     assert found.through == sum(1 for _ in given(chain))
 
 
-def test_of_chained_pipelines_that_do_different_things_nothing_is_said(tmp_path: Path) -> None:
-    urls = [str(tmp_path / "0.tar")]
-    chain = ChainDataset([cascade(urls), no_images(urls)])
+@pytest.mark.parametrize("mixed", [ChainDataset, wds.RoundRobin])
+def test_pipelines_that_do_other_things_are_each_told_by_itself(
+    tmp_path: Path, mixed: type
+) -> None:
+    for name in ("good", "half of the captions"):
+        (tmp_path / f"{name}.tar").write_bytes(KINDS[name]())
+    one, other = str(tmp_path / "good.tar"), str(tmp_path / "half of the captions.tar")
+    inner = ChainDataset([no_images([one]), cascade([other])])
+    chain = mixed([cascade([one]), inner])
 
     found = reads(DataLoader(chain), "make", Definition(), Lines(Definition(), ""))
 
-    assert found is None or not found.stages
+    parts = ["datasets[0]", "datasets[1].datasets[0]", "datasets[1].datasets[1]"]
+    assert [each.name for each in found] == [f"make {part}" for part in parts]
+    assert {each.loader for each in found} == {"make"}
+    assert [each.shards for each in found] == [(one,), (one,), (other,)]
+    assert [len(each.stages) for each in found[::2]] == [len(found[0].stages)] * 2
+    assert (found[0].stages[-1].name == "RoundRobin") == (mixed is wds.RoundRobin)
 
 
 @pytest.mark.parametrize("part", [0.35, 0.7, 0.97])
