@@ -10,6 +10,7 @@ from preflight.finding import Finding, Location, Severity
 from preflight.values.code_name import module_command
 from preflight.values.names import counted, shown
 
+from ._missing_imports import fix_of_import
 from ._no_place import to_write_at
 
 _NO_PACKAGE = "ImportError: attempted relative import with no known parent package"
@@ -47,6 +48,8 @@ def told(check: Check, raised: Raised, facts: Rehearsal, job: Job, why: str) -> 
             fix = "Put the file where this line looks for it, or name another there."
     inner = raised.frames[-1] if raised.frames else None
     fix = (to_write_at(inner.text, raised.error, job.root) if inner is not None else None) or fix
+    if raised.unfound is not None:
+        fix = fix_of_import(raised.unfound)
     if "/" in facts.file and raised.error.startswith(_NO_PACKAGE):
         fix = f"Start it as a module of its package:  {module_command(facts.file)}"
     if raised.is_of_image:

@@ -43,7 +43,7 @@ from collections.abc import Iterator, Sequence
 from preflight.check import Foreign, check
 from preflight.facts import DatasetCaptions, FolderFacts, Pairing, ShardFacts, Unpaired
 from preflight.finding import Finding, Location, Severity
-from preflight.formats.suffixes.images import SAME_FORMAT
+from preflight.formats.suffixes.images import SAME_FORMAT, is_image
 from preflight.job import Job
 from preflight.pairing.rules import PLAIN
 from preflight.targets.file_types.suffixes import TABLES
@@ -284,7 +284,7 @@ def _fix(one: Unpaired) -> str:
 
 def _is_a_matter_of_names(expected: str, instead: str) -> bool:
     """Whether a file of the one extension may hold what the other one says; it may have none."""
-    if expected.startswith(f"{instead}."):
-        return True
+    if expected.startswith(f"{instead}.") or not is_image(instead):
+        return True  # known by its content
     both = {extension_of(expected).lower(), extension_of(instead).lower()}
     return len(both) == 1 or any(both <= kind for kind in (*SAME_FORMAT, PLAIN))

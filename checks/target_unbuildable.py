@@ -30,8 +30,10 @@ from preflight.check import check
 from preflight.facts import Frame, Unbuilt
 from preflight.finding import Finding, Location, Severity
 from preflight.job import Job
-from preflight.users_code.facts import CopyStop, Unfound
+from preflight.users_code.facts import CopyStop
 from preflight.values.names import first_of, shown
+
+from ._missing_imports import fix_of_import
 
 _DOING = {
     "import": "while it is imported",
@@ -67,7 +69,7 @@ def target_unbuildable(facts: Unbuilt, job: Job) -> Iterator[Finding]:
     else:
         why, fix = _of_variable(lacks.name)
     if facts.unfound is not None:
-        fix = _of_import(facts.unfound)
+        fix = fix_of_import(facts.unfound)
     if facts.copy_stop is not None:
         fix = _of_copy(facts.copy_stop)
     if facts.shadows:
@@ -121,25 +123,6 @@ def _of_copy(stop: CopyStop) -> str:
         f"to both behind it. Of a function that gives the {what} itself, model-uncopyable says "
         "what else works."
     )
-
-
-def _of_import(unfound: Unfound) -> str:
-    """Say of an import that finds nothing what it should name, or where that should lie."""
-    module, name = shown(unfound.module), shown(unfound.name)
-    if not module:
-        return "Name it as a module of its package, from the folder that has the package in it."
-    if unfound.is_circular:
-        return f"Two modules import each other: import {name} in the function that uses it."
-    if name:
-        return f"Define {name} in {module}, or import a name that it has."
-    if unfound.folder:
-        return f"Add {shown(unfound.folder)} to PYTHONPATH: {module} lies there."
-    if unfound.near:
-        return (
-            f"Import {shown(unfound.near)}, if that is meant; else add the folder that has "
-            f"{module} to PYTHONPATH."
-        )
-    return f"Write the module {module}, or add the folder that has it to PYTHONPATH."
 
 
 def _of_variable(variable: str) -> tuple[str, str]:

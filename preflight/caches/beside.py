@@ -30,6 +30,9 @@ _OF_HASHES = re.compile(r"[0-9a-f]{2}", re.IGNORECASE)
 _FEWEST = 3
 """Files of one sort of name that say what such a file is."""
 
+_REAL = 2
+"""Arrays among them: a program that numbers its files writes no raw ones among them."""
+
 _FEWEST_OF_ANY = 8
 _SHARE_OF_ANY = 8
 """Where files are named after something, one of so many may be odd, and is no kind of its own."""
@@ -70,6 +73,7 @@ class WholeFile(NamedTuple):
     """Whether it is of objects, or for another reason not looked at whole."""
 
     is_of_objects: bool = False
+    bytes: int = 0
 
 
 def compared(table: CacheTable) -> tuple[tuple[int, ...], dict[int, Damage]]:
@@ -82,7 +86,8 @@ def compared(table: CacheTable) -> tuple[tuple[int, ...], dict[int, Damage]]:
         if is_compared(name) and table.is_whole(place):
             letter, facts = chr(table.seen[place]), table.odd.get(place)
             if facts is None:
-                seen.append(WholeFile(place, name, WHOLE[letter][0], DTYPES.get(letter, "")))
+                one = WholeFile(place, name, WHOLE[letter][0], DTYPES.get(letter, ""))
+                seen.append(one._replace(bytes=table.size(place)))
             else:
                 in_part, objects = not facts.behind, bool(facts.globals) and not facts.unread
                 seen.append(
@@ -98,7 +103,7 @@ def strangers(table: CacheTable) -> tuple[tuple[int, ...], dict[int, Damage]]:
         return (), {}
     those = frozenset(unknown)
     seen = (
-        WholeFile(place, name, "unknown" if place in those else "torch")
+        WholeFile(place, name, "unknown" if place in those else "torch", bytes=table.size(place))
         for place, name in enumerate(table.names)
         if is_for_torch(name) and table.is_whole(place)
     )
@@ -135,11 +140,12 @@ def unlike_others(files: Iterable[WholeFile]) -> Iterator[tuple[int, Damage]]:
     usual: defaultdict[str, list[WholeFile]] = defaultdict(list)
     for (folder, base), group in groups.items():
         if len(group) >= _FEWEST:
-            yield from _unlike(group, fewest=2, share=1)
+            yield from _unlike(group, fewest=_REAL, share=0)
             yield from _of_other_types(group)
             yield from _of_objects(group)
             usual[folder] += group if is_array(base) else []
         else:
+            yield from _of_two(group)
             others[folder, is_array(base)] += group
     apart: defaultdict[tuple[str, str], list[WholeFile]] = defaultdict(list)
     for (folder, are_arrays), group in others.items():
@@ -151,7 +157,8 @@ def unlike_others(files: Iterable[WholeFile]) -> Iterator[tuple[int, Damage]]:
                 apart[_place_and_sort(one.name)].append(one)
     for group in apart.values():
         if len(group) >= _FEWEST_OF_ANY:
-            yield from _unlike_any(group, [])
+            yield from _unlike(group, fewest=_FEWEST, share=1)
+            yield from _of_other_types(group)
 
 
 def _unlike_any(group: list[WholeFile], beside: list[WholeFile]) -> Iterator[tuple[int, Damage]]:
@@ -189,13 +196,19 @@ def _unlike(group: list[WholeFile], *, fewest: int, share: int) -> Iterator[tupl
             yield one.place, Damage(kind="foreign", text=text, offset=0)
     exact = _exact(group)
     longer = [one for one in arrays if one.behind]
-    if len(exact) >= fewest and len(exact) > share * len(longer):
+    if len(exact) >= fewest and len(exact) > max(share, 1) * len(longer):
         for one in longer:
             text = f"goes on for {counted(one.behind, 'byte')} behind its array"
             yield (
                 one.place,
                 Damage(kind="trailing", text=f"{text}, and {_beside(exact, 'has')} none"),
             )
+
+
+def _of_two(group: list[WholeFile]) -> Iterator[tuple[int, Damage]]:
+    """Tell one of two that are numbered, as long as the other one, which is an array."""
+    if len(group) == _REAL and len({one.bytes for one in group}) == 1:
+        yield from _unlike(group, fewest=1, share=0)
 
 
 def _exact(group: list[WholeFile]) -> list[WholeFile]:

@@ -45,8 +45,13 @@ def respelled(
     step = max(1, lost // _FEW)
     for one in itertools.islice(found.without_entry(samples), 0, None, step):
         captions = captions_for(one, rule)
-        for way in hits:
-            hits[way] += bool(finder.find(one, way, captions)[0])
+        plain = {
+            layout: bool(finder.find(one, Way(rule=rule, layout=layout), captions)[0])
+            for layout in {way.layout for way in hits if not way.again}
+        }
+        for way in hits:  # no spelling is at fault for what lies elsewhere as it is spelled
+            if way.again or not plain[way.layout]:
+                hits[way] += bool(finder.find(one, way, captions)[0])
     best = max(hits, key=lambda way: hits[way])
     return _told(found, best, samples, finder) if hits[best] else None
 

@@ -12,12 +12,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from preflight.formats.magic import head_of, what_is
-from preflight.formats.suffixes.images import PILLOW
+from preflight.formats.suffixes.images import may_be
 from preflight.pairing.facts import Captioned, CaptionSuffix, Pairing, Unpaired
 from preflight.pairing.folder_contents import FolderContents, Stems, count_of, put
 from preflight.pairing.folder_tables import by_folder, missing, tabled
-from preflight.pairing.misnamed import Meant, match
+from preflight.pairing.misnamed import Meant, match, suffix_by_content
 from preflight.pairing.pair import pair
 from preflight.pairing.rules import (
     MEANT,
@@ -54,6 +53,9 @@ class _Part:
 
     meant: Mapping[str, Meant] = field(default_factory=dict)
     """Texts under names that are not read, by the stems of their images."""
+
+    others: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """What else lies beside texts without an image: suffixes, by their stems."""
 
     usual_image: str | None = None
     """The extension that most of its images have, where something was asked of them."""
@@ -154,12 +156,6 @@ def _is_labelled(one: FolderContents) -> bool:
     )
 
 
-def _suffix_by_content(path: str) -> str:
-    """Give the suffix of what a file begins as an image of; empty where it is none."""
-    what, _, kind = (what_is(head_of(path) or b"") or "").partition(" ")
-    return PILLOW.get(what.upper(), ("",))[0] if kind == "image" else ""
-
-
 def _explained(one: Unpaired, parts: Mapping[str, _Part], rule: CaptionRule) -> Unpaired:
     """Say what else is known of an image without a caption, or of a caption without an image."""
     place, _, name = one.name.rpartition("/")
@@ -169,9 +165,11 @@ def _explained(one: Unpaired, parts: Mapping[str, _Part], rule: CaptionRule) -> 
         is_taken = usual is not None and usual in (rule.images or (usual,))
         stem = one.expected.rpartition(".")[0]
         # An image that Pillow reads, and no trainer takes: they choose files by their suffixes.
-        suffix = _suffix_by_content(os.path.join(part.contents.path, os.path.basename(stem)))
-        if suffix:
-            return one._replace(expected=f"{stem}.{suffix}", instead=stem)
+        others = part.others.get(os.path.basename(stem), ())
+        for other in (stem, *(f"{stem}.{suffix}" for suffix in others)):
+            suffix = suffix_by_content(os.path.join(part.contents.path, os.path.basename(other)))
+            if suffix:
+                return one._replace(expected=f"{stem}.{suffix}", instead=other)
         return one._replace(expected=f"{stem}.{usual}") if is_taken else one
     if one.lacks != "caption" or one.because:
         return one
@@ -199,7 +197,7 @@ def _part(
         return _Part(one, {})  # texts where no image is: of another kind, or in another language
     if not bare and not alone:
         return _Part(one, whole)
-    left = _captions_in(alone, texts)
+    left, others = _captions_in(alone, texts)
     place = os.path.relpath(one.path, top.path).replace(os.sep, "/")
     if not whole and not left:
         if is_spare_folder(place):
@@ -209,7 +207,7 @@ def _part(
     meant = _meant(one, bare, left, json=rule.rule == "json")
     for stem in meant:
         left.pop(meant[stem].text.rpartition(".")[0], None)
-    part = _Part(one, dict(whole), spared=spared, meant=meant)
+    part = _Part(one, dict(whole), spared=spared, meant=meant, others=others)
     for suffixes, joined in bare.items():
         put(part.stems, suffixes, [stem for stem in joined.split("/") if stem not in meant])
         put(part.stems, (*suffixes, MEANT), [two for two in joined.split("/") if two in meant])
@@ -234,13 +232,23 @@ def _divided(stems: Stems, texts: frozenset[str]) -> tuple[Stems, Stems, Stems]:
     return whole, bare, alone
 
 
-def _captions_in(alone: Stems, texts: frozenset[str]) -> dict[str, tuple[str, ...]]:
-    """Give the texts that caption something by their names, with their suffixes."""
+def _captions_in(
+    alone: Stems, texts: frozenset[str]
+) -> tuple[dict[str, tuple[str, ...]], dict[str, tuple[str, ...]]]:
+    """Give the texts that caption something by their names, with their suffixes, and others.
+
+    What may be an image stays among the suffixes of the texts.
+    """
     found: dict[str, tuple[str, ...]] = {}
+    others: dict[str, tuple[str, ...]] = {}
     for suffixes, joined in alone.items():
-        those = tuple(suffix for suffix in suffixes if suffix.lower() in texts)
-        found.update((stem, those) for stem in joined.split("/") if not captions_nothing(stem))
-    return found
+        captions = tuple(one for one in suffixes if one.lower() in texts)
+        those = (*captions, *(one for one in suffixes if may_be([one])))
+        stems = [stem for stem in joined.split("/") if not captions_nothing(stem)]
+        found.update(dict.fromkeys(stems, those))
+        if len(those) < len(suffixes):
+            others.update(dict.fromkeys(stems, tuple(one for one in suffixes if one not in those)))
+    return found, others
 
 
 def _without_masks(bare: Stems, whole: Stems) -> tuple[Stems, int]:

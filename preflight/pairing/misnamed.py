@@ -11,8 +11,16 @@ import unicodedata
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+from preflight.formats.magic import head_of, what_is
+from preflight.formats.suffixes.images import PILLOW
 from preflight.pairing.facts import Unpaired
 from preflight.pairing.rules import is_doubled
+
+
+def suffix_by_content(path: str) -> str:
+    """Give the suffix of what a file begins as an image of; empty where it is none."""
+    what, _, kind = (what_is(head_of(path) or b"") or "").partition(" ")
+    return PILLOW.get(what.upper(), ("",))[0] if kind == "image" else ""
 
 
 class Meant(NamedTuple):

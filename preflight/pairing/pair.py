@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
-from preflight.formats.suffixes.images import SAME_FORMAT
+from preflight.formats.suffixes.images import SAME_FORMAT, may_be
 from preflight.pairing.facts import Pairing, Unpaired
 from preflight.pairing.misnamed import joined_by_meaning
 from preflight.pairing.rules import (
@@ -182,7 +182,7 @@ def _unpaired(
                 instead=instead,
                 because=because,
             )
-        elif captions and not taken and "image" not in elsewhere:
+        elif captions and not taken and "image" not in elsewhere and not may_be(one.suffixes):
             linked = [suffix for suffix in links.get(one.key, ()) if is_image_suffix(suffix)]
             instead = f"{one.key}.{(images or linked)[0]}" if images or linked else None
             yield Unpaired(

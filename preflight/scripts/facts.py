@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from preflight.users_code.facts import Frame, Lack
+from preflight.users_code.facts import Frame, Lack, Unfound
 from preflight.values.names import counted, first_of, shown
 
 SETUP, TRAINING, EVALUATION = "setup", "training", "evaluation"
@@ -69,6 +69,9 @@ class Raised:
 
     lacks: Lack | None = None
     """What is not here, where it was raised for want of it."""
+
+    unfound: Unfound | None = None
+    """What an import of the job's own code did not find."""
 
     told_by: str = ""
     """The check that tells the same of an object that was met: `model-uncopyable`."""

@@ -164,7 +164,8 @@ def raised(error: BaseException, watch: Watch, *, thread: str = "") -> Raised:
     from preflight.batches.tracebacks import in_worker
     from preflight.secrets.exception_text import hidden_of
     from preflight.users_code.frames import hidden_lines, said_by
-    from preflight.users_code.lacks.lacking import lacking
+    from preflight.users_code.lacks.lacking import chain, lacking
+    from preflight.users_code.unfound import unfound
 
     if isinstance(error, NameTakenError):
         return Raised(error=str(error), lacks=Lack(kind="name", name=error.name))
@@ -173,12 +174,16 @@ def raised(error: BaseException, watch: Watch, *, thread: str = "") -> Raised:
     if isinstance(error, SyntaxError) and file and watch.own.has(file):
         frames = (*frames, watch.own.frame(file, error.lineno or 1, "<module>"))
     inner = in_worker(error)
+    folders = (watch.root, working_folder(), watch.folder)
+    lacks = lacking(error, folders) or next(
+        filter(None, (lack(error) for lack in watch.lacks)), None
+    )
     return Raised(
         error=hidden_of(said_by(error) if inner is None else inner.error, error),
         frames=(*hidden_lines(frames, error), *watch.own.frames(inner.calls if inner else ())),
         while_at=watch.while_at,
         thread=thread,
-        lacks=lacking(error, (watch.root, working_folder(), watch.folder))
-        or next(filter(None, (lack(error) for lack in watch.lacks)), None),
+        lacks=lacks,
+        unfound=unfound(chain(error), folders) if lacks is None else None,
         told_by=watch.blamed.get(id(error), ""),
     )

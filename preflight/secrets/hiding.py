@@ -255,7 +255,8 @@ def _is(new: object, old: object) -> bool:
 
 def _of_variable(name: str, text: str) -> Iterator[str]:
     """Give what a variable holds that must not be told."""
-    if says(name) is Says.SECRET or name.upper() == "KEY":
+    said = Says.SECRET if name.upper() == "KEY" else says(name)
+    if said is Says.SECRET or (said and looks_random(text)):
         if not (os.path.isabs(text) and os.path.exists(text)):
             yield from _parts(text)
     elif "://" in text:

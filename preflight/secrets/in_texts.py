@@ -9,6 +9,7 @@ from preflight.secrets.naming import (
     Says,
     is_about,
     is_no_word,
+    is_of_data,
     is_variable,
     looks_random,
     may_be_secret,
@@ -20,7 +21,7 @@ from preflight.secrets.shapes import IN_BRACKETS, OPENS, SIGNING
 _LONGEST = 2_000
 
 # Characters from which on a machine drew what stands behind an option that may be a secret's.
-_DRAWN = 16
+_DRAWN = 12
 
 
 # Around `('name', 'value')`.
@@ -39,7 +40,7 @@ def of_option(match: re.Match[str]) -> bool:
     """Whether the word behind an option is one."""
     said, value = says(match["name"]), match["secret"]
     if said is Says.PERHAPS:  # `--image-key caption_v2`, or the key of a service nobody knows
-        return len(value) >= _DRAWN and looks_random(value)
+        return len(value) >= _DRAWN and looks_random(value) and not is_of_data(match["name"])
     return bool(said) and is_no_word(value)
 
 
@@ -52,8 +53,12 @@ def is_secret(named: re.Match[str], behind: re.Match[str]) -> bool:
     """Whether what stands behind a name is one; in a sentence, a mere key is a sample's."""
     name, between, quoted = named["name"], named["between"].strip(), behind["quoted"]
     value = behind["bare"] if quoted is None else quoted
-    if says(name) is not Says.SECRET or behind["behind"] or value == name:
+    if not says(name) or behind["behind"] or value == name:
         return False
+    if says(name) is Says.PERHAPS:
+        return not is_of_data(name) and quoted is not None and looks_random(value)
+    if between.endswith(",") and named[0].startswith("--"):  # an option in a list of words
+        return is_no_word(value)
     if between.endswith(","):
         is_pair = named.string[: named.start()].endswith(_PAIR) and _ENDS.match(
             named.string, behind.end()

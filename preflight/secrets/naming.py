@@ -30,20 +30,34 @@ _SECRET = _set(
     """auth bearer cred credential credentials creds dsn passcode passphrase passwd password
     passwords passwort pwd secret secrets"""
 )
-_RUN_TOGETHER = tuple(
-    _set(
-        """accesskey apikey authkey credential credentials passphrase passwd password privatekey
-        secret secretkey token"""
-    )
+_WITHIN = re.compile(
+    r"(?:access|api|auth|private)key|credential|passphrase|passw(?:or)?d|secret(?!ar)"
 )
+"""In a word that is run together, whatever stands before or behind it: `CREDENTIALSJSON`."""
+
+_AT_ITS_END = ("dsn", "token")
+
+_WRITTEN_AS = re.compile(
+    r"(?:_?(?:b64|base64|hex|json|pem|ya?ml)|_raw|_str|_value)$", re.IGNORECASE
+)
+"""At the end of a name: how it is written (`KEY_B64`)."""
 
 # Before `key`, with which they name a secret: what it is for, and who gives it out.
 _OF_A_KEY = _set(
-    """access account admin api app application auth client consumer deploy deployment encryption
-    hmac license master private secret service session shared signing ssh storage subscription
-    anthropic aws azure civitai clearml comet gcp github gitlab google hf huggingface kaggle minio
-    mlflow neptune openai replicate roboflow runpod wandb"""
+    """access account admin aes api app application auth client consumer crypto decrypt decryption
+    deploy deployment ec ecdsa enc encrypt encryption fernet gpg hmac jwt license master pgp private
+    rsa secret server service session shared sign signature signing sse ssh ssl storage subscription
+    tls user vault anthropic aws azure civitai clearml comet gcp github gitlab google hf huggingface
+    kaggle minio mlflow neptune openai replicate roboflow runpod stripe wandb"""
 )
+
+_OF_DATA = _set(
+    """annotation audio batch cache caption class column config context data dataset dict dtype
+    feature field group image img index input item join label map mask metric model monitor name
+    next optimizer output param partition prev primary prompt query record row sample sort state
+    tar target tensor text value video"""
+)
+"""Before `key`: it names something of the data, and no service."""
 
 # Beside `token`, with which they name something of a model or of its data.
 _OF_A_MODEL = _set(
@@ -70,7 +84,7 @@ _FOLDERS = frozenset({"PWD", "OLDPWD"})
 @functools.lru_cache(maxsize=4_096)
 def says(name: str) -> Says:
     """Tell what the name of a variable, a keyword or an option says of its value."""
-    words = [word.lower() for word in _WORDS.findall(name)]
+    words = [word.lower() for word in _WORDS.findall(_WRITTEN_AS.sub("", name))]
     while words and words[-1].isdigit():
         words.pop()
     if not words or name in _FOLDERS:
@@ -83,13 +97,27 @@ def says(name: str) -> Says:
         return Says.SECRET
     if words[-1] in {"token", "tokens"}:
         return Says.PERHAPS if words[-1] == "tokens" or _of_a_model(words) else Says.SECRET
-    if any(word.endswith(_RUN_TOGETHER) for word in words) and not _of_a_model(words):
-        return Says.SECRET
-    if words[-1] in {"key", "keys"} and words[-2:-1] and words[-2] in _OF_A_KEY:
+    at_an_end = any(word.endswith(_AT_ITS_END) for word in words) and not _of_a_model(words)
+    if at_an_end or any(map(_WITHIN.search, words)) or _is_key_of(words):
         return Says.SECRET
     if words[-1] in {"key", "pass", "pat"}:
         return Says.SECRET if is_variable(name) else Says.PERHAPS
     return Says.NOTHING
+
+
+def _is_key_of(words: list[str]) -> bool:
+    """Whether a name is that of a key to something: `ssh_key`, `SIGNINGKEY`, `sse_c_key`."""
+    last = words[-1].removesuffix("s")
+    if not last.endswith("key"):
+        return False
+    before = [last.removesuffix("key")] if last != "key" else words[-2:-1]
+    return not _OF_A_KEY.isdisjoint(before) or (last == "key" and "sse" in words)
+
+
+def is_of_data(name: str) -> bool:
+    """Whether a key is one of the data, or nobody knows of what: `image_key`, `__key__`."""
+    words = [word.lower() for word in _WORDS.findall(name)]
+    return len(words) < 2 or not _OF_DATA.isdisjoint(words)
 
 
 def is_about(name: str) -> bool:

@@ -120,7 +120,11 @@ SIGNING = frozenset(
 """Parameters of signed addresses whose names say nothing elsewhere."""
 
 OPTION = re.compile(
-    r"(?<![\w-])--(?P<name>[A-Za-z][\w-]{1,80})(?:=|[ \t]+)(?P<secret>[^\s\"'<\ue000-][^\s\"']*)"
+    r"""
+    (?<![\w-])--(?P<name>[A-Za-z][\w-]{1,80})(?:=|[ \t]+)(?P<quote>["'])?
+    (?P<secret>(?(quote)(?:(?!(?P=quote))[^\n\ue000]){1,400}|[^\s"'<\ue000-][^\s"']*))
+    """,
+    re.VERBOSE,
 )
 """An option with its value."""
 
@@ -147,7 +151,7 @@ NAMED = re.compile(
 
 VALUE = re.compile(
     r"""
-    [rbfuRBFU]{0,2}(?P<quote>\\{0,3}["'])(?P<quoted>(?:(?!(?P=quote))[^\n]){0,8000})
+    [rbfuRBFU]{0,2}(?P<quote>\\{0,3}["'])(?P<quoted>(?:(?!(?P=quote))(?:\\.|[^\n])){0,8000})
     | (?:[|>][+-]?\s{1,80}|!!\w{1,20}\s{1,8})?
       (?P<bare>[^\s"'&;,()\[\]{}<>\ue000]+)(?P<behind>[(\[{]?)
     """,

@@ -35,7 +35,12 @@ def written_forms(value: str) -> Iterator[WrittenForm]:
     # A phrase, in other letters, may be the title of something.
     any_case = len(value) >= LONG and any(map(str.isdigit, value))
     plain = (value, quote(value), quote(value, safe=""), shown(value), html.escape(value))
-    escaped = (json.dumps(value)[1:-1], repr(value)[1:-1], json.dumps(repr(value)[1:-1])[1:-1])
+    escaped: tuple[str, ...] = (
+        json.dumps(value)[1:-1],
+        repr(value)[1:-1],
+        json.dumps(repr(value)[1:-1])[1:-1],
+    )
+    escaped = (*escaped, repr(escaped[1])[1:-1])
     of_bytes = repr(value.encode("utf-8", "surrogatepass"))[2:-1]
     for text in dict.fromkeys((*plain, *escaped, of_bytes, json.dumps(of_bytes)[1:-1])):
         yield WrittenForm(text, any_case, _pattern(text, any_case=any_case))

@@ -117,7 +117,7 @@ class Shards(Gather):
         self._held.append((question.target, facts, read_at))
         if not facts.damage:
             self._neighbours.setdefault(_sort_of(facts.file), []).append(
-                Beside(facts.samples, facts.size, facts.padding, facts.record)
+                Beside(facts.file, facts.samples, facts.size, facts.padding, facts.record)
             )
         if not self._awaited:
             yield from self._released()
@@ -163,14 +163,22 @@ class Shards(Gather):
                     facts = replace(facts, given_whole_by=reads.name)  # noqa: PLW2901
             facts = self._with_uses(facts, loaders)  # noqa: PLW2901
             if facts.is_zstd:
-                own = self._listed.get(self.run.full(target.path), "")
-                if reads is not None and not _opens(reads):
-                    own = reads.name
-                facts = replace(facts, unpacked_by=self._unpacked_by or own)  # noqa: PLW2901
+                facts = replace(facts, unpacked_by=self._unpacked(target, loaders))  # noqa: PLW2901
             if facts.padding:
                 beside = self._neighbours.get(_sort_of(facts.file), [])
                 facts = unfinished(facts, beside)  # noqa: PLW2901
             yield Looked(facts=facts, target=target, read_at=read_at)
+
+    def _unpacked(self, target: Shard, loaders: list[Reads]) -> str:
+        """Say what of the job unpacks zstd: a live loader that reads it has the last word."""
+        own = self._listed.get(self.run.full(target.path), "")
+        by = [one.name for one in loaders if not _opens(one) or self._gave_samples(one)]
+        return own or ("".join(by[:1]) if loaders else self._unpacked_by)
+
+    def _gave_samples(self, reads: Reads) -> bool:
+        """Whether an epoch of it came to its end with samples, whatever opens its shards."""
+        flow = self._flows.get(reads.loader)
+        return flow is not None and flow.came_out > 0
 
     def _with_uses(self, facts: ShardFacts, loaders: list[Reads]) -> ShardFacts:
         """Say what all loaders do with each field, and whether they were run to their ends."""

@@ -194,7 +194,18 @@ def hollow(samples: Samples, size: int) -> Flaw | None:
         offset=end,
         quiet=True,
     )
-    return lately if is_broken(samples, lately, []) else None
+    return lately if is_broken(samples, lately, []) and _begins_as_others(samples) else None
+
+
+def _begins_as_others(samples: Samples) -> bool:
+    """Whether the files of the last sample are the first ones of others: no `README.md` is."""
+    last = _each_role(samples.groups.made_of[-1])
+    others = set(samples.groups.made_of[:-1])
+    return any(_each_role(one)[: len(last)] == last for one in others if len(one) > len(last))
+
+
+def _each_role(suffixes: tuple[str, ...]) -> list[frozenset[str]]:
+    return [roles([one]) for one in suffixes]
 
 
 def is_all_there(flaw: Flaw, lost: int | None) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -12,10 +13,14 @@ from preflight.shards.facts import ShardFacts
 from preflight.values.byte_sizes import format_size
 from preflight.values.names import counted
 
+_FEWEST = 2
+"""Shards beside one, which say how many samples it should have."""
+
 
 class Beside(NamedTuple):
     """A shard, as those of its name are held against it."""
 
+    file: str
     samples: int
     size: int
     """Of the file, in bytes."""
@@ -29,7 +34,8 @@ def unfinished(facts: ShardFacts, beside: Sequence[Beside]) -> ShardFacts:
 
     Those have so many samples each. Where no number is usual, it has to have fewer than any but
     one, since the last shard of a data set is often the shortest. Shards of one writer are all of
-    whole records, or none is; where all are of one size, that says little, so it is only told.
+    whole records, or none is; where all are of one size, that says little, so it is only told,
+    unless all others have one number of samples, and others follow it.
 
     Args:
         facts: of a shard that ends in zeros.
@@ -39,7 +45,8 @@ def unfinished(facts: ShardFacts, beside: Sequence[Beside]) -> ShardFacts:
     if not whole:
         # Others that are padded as it is show how long the records are.
         alike = sum(one.record == facts.record for one in beside) > 1
-        return facts if alike or not facts.is_of_tarfile else replace(facts, record=0)
+        is_odd = facts.is_of_tarfile and not alike
+        return replace(facts, record=0) if is_odd or _alone_has_fewer(facts, beside) else facts
     in_records = facts.record and all(one.size % facts.record == 0 for one in whole)
     if in_records and {one.size for one in whole} != {facts.size}:
         return replace(facts, record=0) if facts.is_of_tarfile else facts
@@ -47,7 +54,7 @@ def unfinished(facts: ShardFacts, beside: Sequence[Beside]) -> ShardFacts:
     usual, count = Counter(counts).most_common(1)[0]
     if 2 * count < len(counts):
         usual = counts[min(1, len(counts) - 1)]
-    if in_records:
+    if in_records and not _alone_has_fewer(facts, beside):
         return replace(facts, record=0) if facts.samples < usual else facts
     if facts.samples >= usual:  # nothing is missing, and `tar -b` leaves as many zeros by itself
         return replace(facts, record=0) if facts.is_of_tarfile else facts
@@ -56,3 +63,18 @@ def unfinished(facts: ShardFacts, beside: Sequence[Beside]) -> ShardFacts:
         f"have {counted(usual, 'sample')}"
     )
     return replace(facts, damage=(Damage(kind="cut", text=text),), quiet=True)
+
+
+def _alone_has_fewer(facts: ShardFacts, beside: Sequence[Beside]) -> bool:
+    """Whether all others have one number of samples, and it has fewer, and is not the last."""
+    others = [one for one in beside if one.file != facts.file]
+    counts = {one.samples for one in others}
+    if len(others) < _FEWEST or len(counts) != 1 or facts.samples >= counts.pop():
+        return False
+    return any(_order_of(one.file) > _order_of(facts.file) for one in others)
+
+
+def _order_of(file: str) -> list[tuple[int, str]]:
+    """Give what shards are sorted by: their numbers, however many digits they have."""
+    parts = re.split(r"([0-9]+)", file)
+    return [(int(one) if one.isdigit() else 0, one) for one in parts]

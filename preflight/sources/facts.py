@@ -30,7 +30,7 @@ class Draws(NamedTuple):
     """With replacement."""
 
     zstd: int | None = None
-    """Where it speaks of zstd: a command in a pipe, or a package that unpacks it."""
+    """Where it unpacks zstd: by a command, or by a package."""
 
     perhaps: int | None = None
     """As an expression says that is not written out: `resampled=args.resampled`."""

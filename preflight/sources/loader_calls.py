@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
 from preflight.pipelines.facts import RESAMPLED
@@ -12,7 +12,7 @@ from preflight.sources.facts import Draws, LoaderCall
 from preflight.sources.work.work_names import LOADER_CLASSES
 from preflight.syntax.given_values import Given, given_in
 from preflight.syntax.parsing import Parsed, code_of
-from preflight.syntax.running import last_name
+from preflight.syntax.running import last_name, text_of
 from preflight.syntax.surroundings import always_runs, called, walk
 
 _METHODS = frozenset({"fork", "spawn", "forkserver"})
@@ -169,21 +169,56 @@ def draws_in(tree: ast.AST) -> Draws:
     lines: dict[str, int] = {}
     for node in ast.walk(tree):
         how = _draws(node) if isinstance(node, ast.Call) else None
-        if how is None and _speaks_of_zstd(node):
-            how = "zstd"
         if how is not None:
             lines[how] = min(node.lineno, lines.get(how, node.lineno))  # type: ignore[attr-defined]
-    return Draws(**lines)
+    return Draws(**lines, zstd=min(_unpacking_zstd(tree), default=None))
 
 
-def _speaks_of_zstd(node: ast.AST) -> bool:
-    """Whether this names a command or a package that unpacks zstd; a file's name ends in `zst`."""
-    if isinstance(node, ast.Constant):
-        return isinstance(node.value, str) and re.search(r"zstd|unzst", node.value) is not None
-    names = [one.name for one in node.names] if isinstance(node, ast.Import) else []
-    if isinstance(node, ast.ImportFrom):
-        names = [node.module or "", *(one.name for one in node.names)]
-    return any("zst" in one for one in names)
+_COMMAND = re.compile(
+    r"""
+    \b(?:unzstd|zstdcat|p?zstd(?:mt)?\s(?:[^|]*\s)?(?:-[a-zA-Z0-9]*d|--decompress|--uncompress))
+    """,
+    re.VERBOSE,
+)
+"""A command that unpacks zstd: `pipe:zstd -dc {url}`."""
+
+_OF_ANOTHER = re.compile(r"(?<!\.tar)\.zst(?:d)?\b")
+"""The name of a file that is packed so, and no shard."""
+
+_UNPACKS = frozenset({"ZstdDecompressor", "ZstdFile", "decompress", "open", "stream_reader"})
+"""What the packages for it have that unpacks."""
+
+_WRITES = re.compile(r"^(?:to|write|save|dump)_|_?writer$", re.IGNORECASE)
+
+
+def _unpacking_zstd(tree: ast.AST) -> Iterator[int]:
+    """Give the lines of commands, and of calls of packages, that unpack zstd."""
+    nodes = list(ast.walk(tree))
+    remarks = {id(one.value) for one in nodes if isinstance(one, ast.Expr)}
+    packages = {
+        (one.asname or one.name).partition(".")[0]
+        for node in nodes
+        if isinstance(node, (ast.Import, ast.ImportFrom))
+        for one in node.names
+        if "zst" in one.name
+    }
+    for node in nodes:
+        if isinstance(node, ast.expr) and id(node) not in remarks and _unpacks_zstd(node, packages):
+            yield node.lineno
+        elif isinstance(node, ast.ImportFrom) and "zst" in (node.module or ""):
+            yield from (node.lineno for one in node.names if one.name in _UNPACKS)
+
+
+def _unpacks_zstd(node: ast.expr, packages: Collection[str]) -> bool:
+    if isinstance(node, ast.Attribute):
+        return node.attr in _UNPACKS and ast.unparse(node.value).partition(".")[0] in packages
+    parts = [node, *ast.iter_child_nodes(node)]
+    words = " ".join(filter(None, map(text_of, parts)))
+    if _COMMAND.search(words):
+        return _OF_ANOTHER.search(words) is None
+    if not isinstance(node, ast.Call) or _WRITES.search(called(node) or ""):
+        return False
+    return any(one.arg == "compression" and text_of(one.value) == "zstd" for one in node.keywords)
 
 
 def _draws(call: ast.Call) -> str | None:

@@ -123,7 +123,11 @@ NEEDS = {
         "it needs another version of webdataset than ",
         "Install",
     ),
-    "a name of a package": ("from webdataset import NoSuchName", "it needs webdataset", "Install"),
+    "a name of a package": (
+        "from webdataset import NoSuchName",
+        "it needs another version of webdataset than ",
+        "Install the version of webdataset that this line asks for",
+    ),
     "another version": (
         'import webdataset\n    assert webdataset.__version__ == "0.1"  # version check',
         "it needs another version of webdataset than ",

@@ -75,6 +75,9 @@ HEALTHY = {
         "sizes.npy": saved(np.arange(9)),
     },
     "raw arrays in a folder of their own": beside(ONE) | {"raw/001.npy": RANDOM},
+    "one of each": {"0.npy": ONE, "1.npy": RANDOM[:900]},
+    "one of each, called otherwise": {"a.npy": ONE, "b.npy": RANDOM[: len(ONE)]},
+    "two raw ones": {"0.npy": RANDOM, "1.npy": RANDOM},
     "raw masks beside arrays": {
         **{f"{number}.npy": latent(number) for number in range(4)},
         **{f"{number}.mask.npy": RANDOM[number:] for number in range(4)},
@@ -128,6 +131,22 @@ def test_raw_arrays_of_one_sort_in_folders_of_their_own_are_left_alone(tmp_path:
     raw = {f"{word}/data.npy": RANDOM[at:] for at, word in enumerate(WORDS)}
 
     assert damaged(tmp_path, raw | {f"{word}/ids.npy": ONE for word in WORDS}) == []
+
+
+@pytest.mark.parametrize("many", [1, 6, 9, 10])
+@pytest.mark.parametrize("name", ["{:03}.npy", "s{:03}/latent.npy"])
+def test_many_that_are_no_arrays_are_each_told(tmp_path: Path, many: int, name: str) -> None:
+    names = [name.format(number) for number in range(12)]
+    real, hollow = latent(1), bytes(4096) + ONE[4096:]
+    most = 24 if name.startswith("{") else 12  # in folders of their own, most have to be arrays
+
+    told = damaged(tmp_path, {one: hollow if at < many else real for at, one in enumerate(names)})
+
+    assert told == (names[:many] if 2 * many < most else [])
+
+
+def test_one_of_two_that_are_numbered_and_of_one_length_is_told(tmp_path: Path) -> None:
+    assert damaged(tmp_path, {"0.npy": ONE, "1.npy": RANDOM[: len(ONE)]}) == ["1.npy"]
 
 
 DAMAGED = {

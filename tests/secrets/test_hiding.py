@@ -381,3 +381,50 @@ def test_what_is_encoded_of_something_else_is_left_alone() -> None:
     )
 
     assert secrets.text(text) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "sync --db-password 'two words 77x' --retries 3",
+        '--password "hunter-Zz9 x"',
+        "--sse-c-key sseKeyCan77",
+        "['sync', '--db-password', 'hunter22']",
+        '{"password": "a\\"jsonPwCan71x", "n": 1}',
+        '{\\"password\\": \\"hunterZz9\\"}',
+        "connect(stripe_key='kv9Can2325x')",
+        "connect(my_own_key='kv14Can6941x')",
+        "SIGNINGKEY=kv9Can2325x",
+        "MASTERKEY='kv9Can2325x' KEY_B64='kv9Can2325x'",
+        "CREDENTIALSJSON='kv9Can2325x' DBDSN='kv9Can2325x'",
+    ],
+)
+def test_keys_passwords_and_options_of_many_forms_are_taken_out(text: str) -> None:
+    hidden = Secrets().text(text)
+
+    assert "<redacted>" in hidden
+    for left in ("words", "hunter", "Can", "x'", "rest"):
+        assert left not in hidden
+
+
+@pytest.mark.parametrize(
+    "name", ["myKey", "S3KEY", "KEY1", "SIGNKEY", "ENCRYPTIONKEY", "RSAKEYB64", "SERVICE_KEY_JSON"]
+)
+def test_a_variable_that_is_called_a_key_is_one(name: str) -> None:
+    hide = Secrets.known({name: "ev7Can4413x"})
+
+    assert hide.text("it has ev7Can4413x in it") == "it has <redacted> in it"
+    assert hide.text("of <ev7Can4413xy>") != "of <ev7Can4413xy>"
+
+
+@pytest.mark.parametrize("name", ["KEYBOARD", "MONKEY", "TOKENIZERS_PARALLELISM", "HF_TOKEN_PATH"])
+def test_one_that_is_called_otherwise_is_none(name: str) -> None:
+    assert Secrets.known({name: "ev7Can4413x"}).text("it has ev7Can4413x") == "it has ev7Can4413x"
+
+
+def test_keys_of_the_data_are_told() -> None:
+    text = (
+        "{'__key__': '3fa85f64aa11bb22cc', 'image_key': 'abc123def456gh', 'sort_key': 'a1b2c3d4x'}"
+    )
+
+    assert Secrets().text(text) == text

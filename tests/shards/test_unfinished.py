@@ -199,8 +199,39 @@ def test_a_folder_written_with_long_records_is_left_alone(tmp_path: Path) -> Non
     assert severities(tmp_path) == {}
 
 
+@pytest.mark.parametrize("place", [1, 3])
+def test_among_long_records_a_shard_with_fewer_samples_is_told_unless_it_is_the_last(
+    tmp_path: Path, place: int
+) -> None:
+    record = 512 * 4096
+    for number in range(4):
+        content = tarred(files(90 - 40 * (number == place), seed=number))
+        (tmp_path / f"s-{number}.tar").write_bytes(content + bytes(-len(content) % record))
+
+    told = {} if place == 3 else {"s-1.tar": Severity.WARNING}
+    assert severities(tmp_path) == told
+
+
+@pytest.mark.parametrize("name", ["README.md", "classes.txt", "zz/labels.json"])
+def test_a_file_about_the_data_at_the_end_is_no_half_sample(tmp_path: Path, name: str) -> None:
+    for number in range(3):
+        content = tarred(files(40, seed=number) | {name: b"cat\ndog\n"})
+        (tmp_path / f"{number:03}.tar").write_bytes(content + bytes(-len(content) % (512 * 2048)))
+
+    assert severities(tmp_path) == {}
+
+
+def test_records_of_the_usual_size_times_a_power_of_two_explain_zeros(tmp_path: Path) -> None:
+    content = tarred(files(40), tarfile.GNU_FORMAT)
+    content = content.rstrip(b"\0") + bytes(1024)
+    content += bytes(-len(content) % (512 * 20_480))
+
+    assert [one.severity for one in found(tmp_path, content)] in ([], [Severity.WARNING])
+    assert record_of(9_000_000, len(content)) == 512 * 20_480
+
+
 @pytest.mark.skipif(shutil.which("tar") is None, reason="there is no tar")
-@pytest.mark.parametrize("blocks", [512, 2048, 4096])
+@pytest.mark.parametrize("blocks", [512, 2048, 4096, 20_480])
 def test_one_of_tar_with_long_records_beside_those_of_tarfile_is_left_alone(
     tmp_path: Path, blocks: int
 ) -> None:
@@ -301,4 +332,5 @@ def test_where_all_shards_are_of_one_size_their_records_are_no_excuse(
     cut = tmp_path / f"{place:03}.tar"
     cut.write_bytes(whole[: 25 * PAGE] + bytes(len(whole) - 25 * PAGE))
 
-    assert severities(tmp_path) == {cut.name: Severity.WARNING}
+    # Behind the last one nothing follows: it may be shorter.
+    assert severities(tmp_path) == {cut.name: (None, Severity.ERROR, None, Severity.WARNING)[place]}

@@ -63,13 +63,50 @@ def test_a_source_that_does_not_speak_of_zstd_changes_nothing(tmp_path: Path) ->
     "script",
     [
         "import webdataset\ndata = webdataset.WebDataset('pipe:zstd -dc 0.tar.zst')\n",
-        "import zstandard\n",
-        "from compression import zstd\n",
+        "import webdataset\ndata = webdataset.WebDataset(f'pipe:cat {n} | zstd -T4 -cd')\n",
+        "URL = 'pipe:pzstd --decompress -c {}'\n",
+        "def read(command=('zstd', '-q', '-dc')):\n    pass\n",
+        "import zstandard\nstream = zstandard.ZstdDecompressor().stream_reader(x)\n",
+        "import zstandard as zd\nstream = zd.open('0.tar.zst')\n",
+        "from zstandard import ZstdDecompressor\n",
+        "from compression import zstd\nfile = zstd.open('0.tar.zst')\n",
+        "import fsspec\nfile = fsspec.open('0.tar.zst', compression='zstd')\n",
         "import subprocess\nsubprocess.Popen(['unzstd', '-c', '0.tar.zst'])\n",
     ],
 )
 def test_a_source_that_says_how_leaves_it_alone(tmp_path: Path, script: str) -> None:
     assert job(tmp_path, script) == []
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "MESSAGE = 'shards are packed with zstd'\n",
+        "'Shards are unpacked by zstd -dc before the run.'\n",
+        "import zstandard\n",
+        "from zstandard import ZstdCompressor\nZstdCompressor().compress(b'x')\n",
+        "import subprocess\nsubprocess.run(['zstd', '-19', '0.tar'])\n",
+        "import subprocess\nsubprocess.run('zstd -dc train.log.zst', shell=True)\n",
+        "import pandas\ntable.to_parquet('x', compression='zstd')\n",
+    ],
+)
+def test_one_that_only_packs_or_speaks_of_it_changes_nothing(tmp_path: Path, script: str) -> None:
+    """No name of zstd is opened by webdataset, whatever else the job does with zstd."""
+    by_name = "import webdataset\ndata = webdataset.WebDataset('0.tar.zst')\n"
+
+    assert len(job(tmp_path, script + by_name)) == 1
+
+
+def test_a_live_loader_counts_before_what_else_the_sources_say(tmp_path: Path) -> None:
+    script = (
+        "import webdataset\n"
+        "LOG = 'zstd -dc {}'\n"
+        "def make():\n"
+        "    return webdataset.WebDataset('0.tar.zst')\n"
+    )
+
+    assert job(tmp_path, script) == []
+    assert len(job(tmp_path, script, word="loader=train:make")) == 1
 
 
 @pytest.mark.parametrize("word", ["source=.", "."])
@@ -116,7 +153,8 @@ def test_a_live_loader_that_lists_it_opens_it_in_its_own_way(
 
 def test_its_short_name_is_known_as_well(tmp_path: Path) -> None:
     assert len(job(tmp_path, shard="0.tzst")) == 1
-    assert job(tmp_path, "import zstandard\n", shard="0.tzst") == []
+    unpacks = "from zstandard import ZstdDecompressor\n"
+    assert job(tmp_path, unpacks, shard="0.tzst") == []
 
 
 @pytest.mark.skipif(shutil.which("zstd") is None, reason="zstd is not here")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 PILLOW = {
     "JPEG": ("jpg", "jpeg", "jpe", "jfif"),
     "MPO": ("mpo",),
@@ -42,6 +44,9 @@ GRIB, HDF5, IPTC, WMF), videos (MPEG), and names that mostly mean something else
 one form of many (`.fits`, tables too; `.pcd`, point clouds).
 """
 
+PERHAPS = frozenset({"eps", "fit", "fits", "pcd", "pic", "ps", "spi", "targa", "wmf"})
+"""Of files that Pillow may read, and that may be something else: nobody says that one is none."""
+
 _BY_OTHERS = ("heic", "heif", "hif", "jxl", "exr")
 
 EXTENSIONS = frozenset((*(one for names in PILLOW.values() for one in names), *_BY_OTHERS))
@@ -58,6 +63,11 @@ def is_image(name: str) -> bool:
         return False
     base = name.rfind("/") + 1
     return dot > base and not name.startswith("._", base)
+
+
+def may_be(suffixes: Iterable[str]) -> bool:
+    """Whether one of these suffixes is of a file of which nobody says that it is no image."""
+    return not PERHAPS.isdisjoint(one.rpartition(".")[2].lower() for one in suffixes)
 
 
 def is_beside_an_image(name: str) -> bool:

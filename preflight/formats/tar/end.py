@@ -17,7 +17,10 @@ Read: TypeAlias = Callable[[int, int], bytes]
 NextData: TypeAlias = Callable[[int], int | None]
 """`next_data(offset)`: where bytes stand on the disk again, from there on; None where none do."""
 
-USUAL_PADDING = 10_240 + 1024
+USUAL_RECORD = 10_240
+"""Bytes that tar and tarfile write at once, unless they are told otherwise."""
+
+USUAL_PADDING = USUAL_RECORD + 1024
 """Bytes of zeros that writers leave at the end, unless they are told to leave more."""
 
 LONGEST_PADDING = 64 * 1024
@@ -150,13 +153,14 @@ def record_of(zeros: int, size: int) -> int:
     """Give the size of the records of which a writer leaves so many zeros at an archive's end.
 
     It fills up the last one: `tar -b 2048` makes them of so many blocks. Short ones may have any
-    number of blocks; a large number is a power of two, or a round one. 0: no record explains them.
+    number of blocks; a large number is a power of two, by itself or of the usual ones, or a round
+    one. 0: no record explains them.
 
     Where one does, nobody can tell a copy that was cut between two members from a whole archive of
     those before: tar with this record writes the same, byte by byte. Other shards may tell.
     """
     short = range(USUAL_PADDING, LONGEST_PADDING, BLOCK)
-    powers = (LONGEST_PADDING << power for power in range(11))
+    powers = [one << power for one in (LONGEST_PADDING, USUAL_RECORD) for power in range(11)]
     rounds = (BLOCK * first * 10**power for power in (2, 3, 4) for first in (1, 2, 5))
     fitting = (one for one in (*short, *powers, *rounds) if zeros - 2 * BLOCK < one)
     return min((one for one in fitting if size % one == 0), default=0)

@@ -18,7 +18,8 @@ from preflight.users_code.lacks.ending_tests import SAID_BY, innermost
 from preflight.users_code.unfound import folder_of, modules_in
 from preflight.values.this_process import full_path
 
-_OWN_IMPORTS = ("attempted relative import", "cannot import name")
+_NO_NAME = "cannot import name"
+_OWN_IMPORTS = ("attempted relative import", _NO_NAME)
 _NOT_LOADED = re.compile(r"cannot open shared object|undefined symbol|DLL load|[Ss]ymbol not found")
 
 
@@ -34,7 +35,8 @@ def lacking_package(error: BaseException, folders: Sequence[str]) -> Lack | None
     if name is None:
         return None
     top, _, below = name.partition(".")
-    version = _installed(top) if below else ""
+    is_there = bool(below) or text_of(error).startswith(_NO_NAME)
+    version = _installed(top) if is_there else ""
     if version:  # which has moved or dropped a part of it
         return Lack(kind="package", name=top, python=sys.executable, version=version)
     folder = folder_of(name, folders[0]) if folders and name.isidentifier() else ""
