@@ -11,10 +11,10 @@ from preflight.kinds.gather import Gather, Run
 from preflight.kinds.kind import Kind
 from preflight.kinds.question import Question
 from preflight.settings.job import Job
-from preflight.targets.folders import holds_nothing
 from preflight.targets.sampled import outside, sample_of
 from preflight.targets.targets import CacheFolder, Dataset
 from preflight.targets.words.in_settings import captions_of
+from preflight.targets.words.unfilled import holds_nothing
 from preflight.values.code_name import parse_spec
 from preflight.values.names import name_of
 from preflight.values.wire import to_wire

@@ -32,8 +32,9 @@ def passes_on(function: types.FunctionType) -> str | None:
         return None
     if type(found) is types.FunctionType and callee in function.__code__.co_freevars:
         return callee
-    with spawning():
-        return callee if refusal([("", found)], {}) is None else None
+    with spawning():  # a method's own object may hold the function, which will not be there then
+        left = refusal([("", found)], {id(function): function})
+        return callee if left is None else None
 
 
 def _written(function: types.FunctionType) -> Iterator[Written]:

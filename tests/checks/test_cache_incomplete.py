@@ -484,3 +484,17 @@ def test_entries_below_the_name_of_their_data_set_are_told_with_a_rule_that_lead
     assert "below pets, and by" in found.message
     assert rule in (found.fix or "")
     assert preflight.run(folder=str(tmp_path), select=["cache-incomplete"]).findings == ()
+
+
+@pytest.mark.parametrize("name", [".gitkeep", "x.pt.tmp", "0001.pt.part", "cache.lock"])
+def test_a_cache_with_no_entry_yet_is_a_note_however_it_is_named(tmp_path: Path, name: str) -> None:
+    (tmp_path / "cache").mkdir()
+    (tmp_path / "cache" / name).write_text("{}")
+    typed = preflight.run("cache=cache", folder=str(tmp_path), select=["cache"])
+    (tmp_path / "preflight.toml").write_text('[[cache]]\npath = "cache"\n')
+
+    written = preflight.run(folder=str(tmp_path), select=["cache"])
+
+    said = "is empty: all entries are still to be made"
+    for report in (typed, written):
+        assert [one.message for one in report.findings if one.check == "cache-incomplete"] == [said]

@@ -197,6 +197,24 @@ def test_what_only_passes_on_is_given_by_itself(folder: Path) -> None:
     assert reach_a_worker(things)
 
 
+OF_ITS_OWN = """\
+class Set:
+    def __init__(self):
+        self.load = lambda x: self.read(x)
+    def read(self, x):
+        return x
+"""
+
+
+def test_a_method_of_the_object_that_holds_the_function_is_given_by_itself(folder: Path) -> None:
+    holder = module(folder, "of_its_own", OF_ITS_OWN).Set()
+    (one,) = found(holder, folder)
+    assert (one.fix or "").startswith("Give it self.read itself: ")
+
+    mended = OF_ITS_OWN.replace("lambda x: self.read(x)", "self.read")
+    assert reach_a_worker([module(folder, "of_its_own_mended", mended).Set()])
+
+
 @pytest.mark.parametrize("name", re.findall(r"def (\w+)\(\)", MORE))
 def test_what_does_more_is_not_given_away(folder: Path, name: str) -> None:
     functions = module(folder, f"more_{name}", MORE)

@@ -12,7 +12,6 @@ from preflight.kinds.target import Target
 from preflight.settings.job import DataSettings, Factory, Job
 from preflight.targets.folders import (
     folders_of_images,
-    holds_no_cache,
     holds_parts,
     holds_some,
     look_around,
@@ -31,6 +30,7 @@ from preflight.targets.targets import (
 from preflight.targets.words.code_words import built_by
 from preflight.targets.words.patterns import read_data
 from preflight.targets.words.scripts import read_line
+from preflight.targets.words.unfilled import holds_no_cache
 from preflight.values.code_name import parse_spec
 from preflight.values.names import path_below
 

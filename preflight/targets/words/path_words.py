@@ -9,8 +9,6 @@ from preflight.formats.suffixes.recordings import is_video
 from preflight.kinds.target import Target
 from preflight.targets.file_types.suffixes import CACHE_SUFFIXES, COLUMNAR_SUFFIXES
 from preflight.targets.folders import (
-    holds_no_cache,
-    holds_nothing,
     holds_some,
     is_shard,
     look_around,
@@ -26,6 +24,7 @@ from preflight.targets.targets import (
     Shard,
 )
 from preflight.targets.unread import unread_in
+from preflight.targets.words.unfilled import holds_no_cache, holds_nothing
 
 # In the name of a folder that a saver makes at each of its steps.
 _NUMBER = re.compile(r"\d")

@@ -8,8 +8,6 @@ from collections.abc import Iterator
 from preflight.kinds.kind import Kind
 from preflight.kinds.target import Target
 from preflight.targets.folders import (
-    holds_no_cache,
-    holds_nothing,
     holds_parts,
     look_around,
     may_be_there,
@@ -37,6 +35,7 @@ from preflight.targets.words.patterns import (
     words,
 )
 from preflight.targets.words.scripts import read_line
+from preflight.targets.words.unfilled import holds_no_cache, holds_nothing
 from preflight.values.addresses import is_spelled
 from preflight.values.code_name import parse_spec
 
