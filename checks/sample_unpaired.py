@@ -284,7 +284,9 @@ def _fix(one: Unpaired) -> str:
 
 def _is_a_matter_of_names(expected: str, instead: str) -> bool:
     """Whether a file of the one extension may hold what the other one says; it may have none."""
-    if expected.startswith(f"{instead}.") or not is_image(instead):
+    if expected.startswith(f"{instead}."):
+        return True
+    if is_image(expected) and not is_image(instead):
         return True  # known by its content
     both = {extension_of(expected).lower(), extension_of(instead).lower()}
     return len(both) == 1 or any(both <= kind for kind in (*SAME_FORMAT, PLAIN))

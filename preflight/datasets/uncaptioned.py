@@ -43,9 +43,13 @@ def has_no_texts(arrived: Iterable[Arrived]) -> bool:
 
     Tools of download put JSON beside each image, whether or not there is a caption.
     """
-    groups = [FileGroup(str(n), one.fields, one.samples) for n, one in enumerate(arrived)]
-    rule = settle(groups, CaptionRule(), shard=True)
+    rule = _of_itself(arrived, CaptionRule())
     return rule is None or rule.captions[0] not in TEXTS
+
+
+def _of_itself(arrived: Iterable[Arrived], given: CaptionRule) -> Rule | None:
+    groups = [FileGroup(str(n), one.fields, one.samples) for n, one in enumerate(arrived)]
+    return settle(groups, given, shard=True)
 
 
 def without_caption(
@@ -60,8 +64,9 @@ def without_caption(
     groups = [FileGroup(str(n), one.fields, one.samples) for n, one in enumerate(whole.sets)]
     for shard in shards:
         rule = settle(groups, shard.captions, shard=True)
-        if rule is None:
-            continue
+        own = _of_itself(shard.arrived, shard.captions)
+        if rule is None or (own is not None and own.captions[0] == rule.captions[0]):
+            continue  # each of its samples is told
         captioned = sum(one.many for one in groups if _is_pair(one.suffixes, rule))
         images = [one for one in shard.arrived if rule.images_of(one.fields) and one.whole]
         lack = [one for one in images if not rule.captions_of(one.fields)]

@@ -672,3 +672,37 @@ def test_how_many_lack_what_a_loader_takes_is_said_by_the_number(
     facts = replace(shard_facts(tmp_path, names), taken_by="train:make", lacking=(short,))
 
     assert [one.message.partition(" .")[0] for one in ask("sample-unpaired", facts)] == [have]
+
+
+def test_an_image_under_a_name_of_another_kind_is_renamed(tmp_path: Path) -> None:
+    """Pillow reads it by its content; what may be an image by its name is not called missing."""
+    for number in range(9):
+        (tmp_path / f"a{number}.jpg").write_bytes(photo())
+        (tmp_path / f"a{number}.txt").write_text("a dog on a beach")
+    for name in ("b.dat", "c.jpg_large", "d", "e.fits", "f.targa"):
+        (tmp_path / name).write_bytes(photo())
+        (tmp_path / f"{name.partition('.')[0]}.txt").write_text("a cat")
+    (tmp_path / "g.txt").write_text("a cat")
+    (tmp_path / "g.npy").write_bytes(b"\x93NUMPY")
+
+    report = preflight.run(".", folder=str(tmp_path), select=["sample-unpaired"])
+
+    assert {str(one.at.file): one.fix for one in report.findings} == {
+        "b.txt": "Rename b.dat to b.jpg.",
+        "c.txt": "Rename c.jpg_large to c.jpg.",
+        "d.txt": "Rename d to d.jpg.",
+        "g.txt": "Take the image again from where it came from, or leave the caption out.",
+    }
+
+
+def test_a_shard_of_json_captions_tells_each_image_once(tmp_path: Path) -> None:
+    for number in range(3):
+        names = [f"{number}_{at:03}" for at in range(12)]
+        files = {f"{name}.jpg": photo() for name in names}
+        files |= {f"{name}.json": b'{"a": 1}' for at, name in enumerate(names) if at % 3}
+        (tmp_path / f"{number}.tar").write_bytes(tarred(dict(sorted(files.items()))))
+
+    report = preflight.run(".", folder=str(tmp_path), select=["sample-unpaired"])
+
+    assert len(report.findings) == 12
+    assert len({one.at for one in report.findings}) == 12
