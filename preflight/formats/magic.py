@@ -27,7 +27,7 @@ _MAGIC: dict[str, tuple[bytes, ...]] = {
     "RAR archive": (b"Rar!\x1a\x07",),
     "7z archive": (b"7z\xbc\xaf\x27\x1c",),
     "gzip stream": (b"\x1f\x8b",),
-    "xz stream": (b"\xfd7zXZ\x00",),
+    "xz stream": (b"\xfd7zXZ\x00", b"\x5d\x00\x00\x80"),  # the second as xz wrote it once
     "lz4 stream": (b"\x04\x22\x4d\x18",),
     "numpy array": (b"\x93NUMPY",),
     "HDF5 file": (b"\x89HDF\r\n\x1a\n",),

@@ -44,6 +44,7 @@ PACKERS: dict[str, Callable[[bytes], bytes]] = {
     "gz": gzip.compress,
     "bz2": bz2.compress,
     "xz": lambda content: lzma.compress(content, preset=0),
+    "lzma": lambda content: lzma.compress(content, format=lzma.FORMAT_ALONE),
 }
 
 
