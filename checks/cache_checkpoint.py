@@ -104,7 +104,7 @@ def _goes_on(one: Checkpoint) -> bool:
 
     Of accelerate's, also what is damaged in them; and what is only for the record.
     """
-    if one.absent or one.without or one.unfinished or one.astray:
+    if one.absent or one.without or one.unfinished or one.astray or one.is_begun:
         return False
     torn = all(_RANDOM.search(file) or RECORD.search(file) for file in one.torn)
     lacking = (*one.lacks, *one.parted)
@@ -175,13 +175,15 @@ def _why(newest: Checkpoint, *, is_newest: bool, alone: bool) -> str:
 def _is_short(one: Checkpoint) -> bool:
     """Whether something is not there at all."""
     lost = (one.unfinished, one.absent, one.without, one.lacks, one.parted)
-    return any(lost) or bool(one.astray)
+    return any(lost) or bool(one.astray) or one.is_begun
 
 
 def _fix(whole: Checkpoint | None, broken: Sequence[Checkpoint], *, alone: bool) -> str:
     if whole is not None:
         names = [one.name for one in broken]
         return f"Go on from {shown(whole.name)}, and move {first_of(names, len(names))} aside."
+    if alone and broken[0].is_begun:
+        return "Move it aside, and begin anew."
     if alone and broken[0].unfinished:
         return "Go on from another one; or, where this is a copy, copy or download it again."
     if alone:
@@ -192,6 +194,8 @@ def _fix(whole: Checkpoint | None, broken: Sequence[Checkpoint], *, alone: bool)
 def _wrong(one: Checkpoint) -> str:
     """Say what is wrong with a checkpoint, as a predicate; empty where it is whole."""
     said = []
+    if one.is_begun:
+        said.append("holds nothing that can be loaded: its save was stopped before its first file")
     if one.unfinished:
         last = first_of(one.unfinished, len(one.unfinished))
         said.append(f"lacks {last}, which is written last: its save did not come to its end")

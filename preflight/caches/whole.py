@@ -234,7 +234,8 @@ class WholeCache:
                 text = f"{_NO_NUMBERS[odd.kind]} ({odd.path or odd.seen})"
                 wrong[path] = Wrong(text, is_quiet=True)
         told = []
-        for home, paths in homes(self.target.path, files).items():
+        folders = (one for one, _ in self.listing.folders)
+        for home, paths in homes(self.target.path, files, folders).items():
             found = checkpoints(home, paths, wrong)
             pointer, said = astray(home, found)
             file = name_of(home, self.root)

@@ -47,6 +47,9 @@ class Checkpoint(NamedTuple):
     astray: str = ""
     """A folder that `latest` in it names, and that is not there."""
 
+    is_begun: bool = False
+    """Whether nothing in it can be loaded, and no other one says what should be there."""
+
     members: tuple[str, ...] = ()
     """Where it is made of single files: all of them, below the folder of checkpoints."""
 
@@ -54,7 +57,7 @@ class Checkpoint(NamedTuple):
     def is_whole(self) -> bool:
         """Whether a job can go on from it, as far as anybody has seen."""
         lost = (*self.lacks, *self.parted, *self.absent, *self.without, *self.unfinished)
-        return not (self.damaged or lost or self.astray)
+        return not (self.damaged or lost or self.astray or self.is_begun)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Iterator
 
 from preflight.cached_files.cache_listing import is_left_over
 from preflight.checkpoints import state_names as names
@@ -28,8 +28,22 @@ def begun_in(top: str, found: Collection[str]) -> frozenset[str]:
     return frozenset(
         name
         for name in set(names_in(top)).difference(found)
-        if names.kind_of(name) in like and _is_begun(os.path.join(top, name))
+        if names.kind_of(name) in like or CHECKPOINT.fullmatch(name)
+        if _is_begun(os.path.join(top, name))
     )
+
+
+def begun_below(folders: Iterable[str], files: Iterable[str]) -> Iterator[str]:
+    """Give the folders, of some, that trainers take for a checkpoint and that hold no such file."""
+    filled = set(map(os.path.dirname, files))
+    for folder in folders:
+        inside = os.path.join(folder, "")
+        if (
+            CHECKPOINT.fullmatch(os.path.basename(folder))
+            and not any(one == folder or one.startswith(inside) for one in filled)
+            and _is_begun(folder)
+        ):
+            yield folder
 
 
 def _is_begun(folder: str) -> bool:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from preflight.checkpoints import state_names as names
 from preflight.checkpoints.belonging import is_weights_only, lacking_by_itself
 from preflight.checkpoints.facts import Checkpoint
-from preflight.checkpoints.killed_writes import begun_in
+from preflight.checkpoints.killed_writes import begun_below, begun_in
 from preflight.checkpoints.members import held_by, lacking, usual_of
 from preflight.checkpoints.notes import (
     INDEX,
@@ -36,6 +36,9 @@ _SHARE = re.compile(
 # Damaged files of one checkpoint that are named.
 _MOST_TORN = 100
 
+# Stands for the files of a folder in which there is none.
+_NOTHING = "?"
+
 # What diffusers writes into the folder of a whole pipeline, whose folders are its models.
 _PIPELINE = "model_index.json"
 
@@ -50,17 +53,21 @@ class Wrong(NamedTuple):
     """Whether a job loads it without a word."""
 
 
-def homes(top: str, paths: Iterable[str]) -> dict[str, list[str]]:
+def homes(top: str, paths: Sequence[str], folders: Iterable[str] = ()) -> dict[str, list[str]]:
     """Give the folders in which runs keep their checkpoints, each with the cached files below it.
 
-    Mostly that is the one that was named; `runs` may hold `exp1/checkpoint-500` and others.
+    Mostly that is the one that was named; `runs` may hold `exp1/checkpoint-500` and others. Of the
+    `folders` below it, those that a killed writer left without such a file count as well.
     """
     by_name = {name_of(path, top): path for path in paths}
-    runs = names.runs_in(by_name) if os.path.isdir(top) else {}
+    begun = [f"{name_of(one, top)}/{_NOTHING}" for one in begun_below(folders, paths)]
+    runs = names.runs_in([*by_name, *begun]) if os.path.isdir(top) else {}
     if not runs:
         return {top: list(by_name.values())}
     return {
-        os.path.join(top, *run.split("/")): [by_name[f"{run}/{one}"] for one in below]
+        os.path.join(top, *run.split("/")): [
+            by_name[f"{run}/{one}"] for one in below if f"{run}/{one}" in by_name
+        ]
         for run, below in runs.items()
     }
 
@@ -89,7 +96,7 @@ def checkpoints(
     if _is_one(top, groups, alone):
         shares = (path for those in groups.values() for path in those)
         return (_checkpoint(top, "", [*alone, *shares], {}),)
-    if groups and not _are_files(groups, alone):
+    if (groups or begun_in(top, ())) and not _are_files(groups, alone):
         found = _of_folders(top, _states(top, groups), damaged)
     elif any(name.endswith(INDEX) for name in names_in(top)):
         found = [_checkpoint(top, "", alone, {})]  # each damaged file is told itself
@@ -106,14 +113,18 @@ def _of_folders(
     found = [_checkpoint(top, name, those, damaged) for name, those in groups.items()]
     held = {name: held_by(os.path.join(top, name), those) for name, those in groups.items()}
     usual = usual_of(held, begun) if names.alike(groups) else frozenset[str]()
+    lacks = {
+        one.name: tuple(
+            name
+            for name in sorted(lacking(one.name, held, usual))
+            if name not in (*one.absent, *one.unfinished, *one.parted)
+            and not (one.astray and name.startswith(f"{one.astray}/"))
+        )
+        for one in found
+    }
     return [
         one._replace(
-            lacks=tuple(
-                name
-                for name in sorted(lacking(one.name, held, usual))
-                if name not in (*one.absent, *one.unfinished, *one.parted)
-                and not (one.astray and name.startswith(f"{one.astray}/"))
-            ),
+            lacks=lacks[one.name], is_begun=one.name in begun and not (lacks[one.name] or one.files)
         )
         for one in found
     ]

@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from preflight.cached_files.cache_listing import is_left_over
 from preflight.formats.suffixes import dcp as dcp_names
 from preflight.kinds.kind import Kind
 from preflight.kinds.rooms import kinds
@@ -99,7 +100,8 @@ def look_around(folder: str, *, whole: bool = False) -> tuple[Target, ...]:
             if any(name.lower().endswith(PTH_TAR) for name in names):
                 suffixes.add(PTH_TAR)
         is_of_torch = _is_state(place) and ".bin" in suffixes
-        if is_of_torch or not suffixes.isdisjoint(CACHE_SUFFIXES):
+        is_cache = is_of_torch or not suffixes.isdisjoint(CACHE_SUFFIXES)
+        if is_cache or (place != folder and is_begun(place, listed)):
             home = folder if is_state else run or top
             caches[home] = None
             if _is_state(place) and _holds_entries(names):
@@ -222,6 +224,15 @@ def _from_below(folder: str, place: str) -> Iterator[str]:
     for part in below.split(os.sep):
         folder = os.path.join(folder, part)
         yield folder
+
+
+def is_begun(place: str, listed: FolderListing) -> bool:
+    """Whether trainers take a folder for a checkpoint by its name, and there is nothing in it yet.
+
+    A killed writer has left it so, with no more than a temporary file.
+    """
+    named = CHECKPOINT.fullmatch(os.path.basename(place)) is not None
+    return named and not listed.folders and all(map(is_left_over, listed.names))
 
 
 def walk(folder: str, unread: dict[str, str] | None = None) -> Iterator[tuple[str, FolderListing]]:

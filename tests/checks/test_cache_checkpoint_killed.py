@@ -197,6 +197,49 @@ def test_a_folder_that_is_called_as_its_neighbours_is_a_checkpoint_whatever_lies
     assert finding.message.startswith(f"{name.format(1500)} lacks model.pt and optimizer.pt, ")
 
 
+@pytest.mark.parametrize("word", ["out", "checkpoint=out", ".", ""])
+@pytest.mark.parametrize("left", [(), (".tmpVF30Ko",), ("model.safetensors.tmp",)])
+@pytest.mark.parametrize("place", ["checkpoint-2", "checkpoints/checkpoint_0", "run/global_step5"])
+def test_a_first_save_that_was_killed_is_told_where_no_other_one_is(
+    tmp_path: Path, word: str, left: tuple[str, ...], place: str
+) -> None:
+    folder = tmp_path / "out" / place
+    folder.mkdir(parents=True)
+    for name in left:
+        (folder / name).touch()
+    words = [word] if word else []
+
+    report = preflight.run(*words, folder=str(tmp_path), elsewhere=True, no_ledger=True)
+
+    (finding,) = (one for one in report.findings if one.check == "cache-checkpoint")
+    assert finding.severity is Severity.ERROR
+    assert finding.at.file == f"out/{place}".rpartition("/")[0]
+    assert "holds nothing that can be loaded" in finding.message
+
+
+def test_one_that_was_begun_in_a_run_of_its_own_is_told_beside_another_run(
+    tmp_path: Path, whole: Mapping[str, bytes]
+) -> None:
+    for step in (500, 1000):
+        tensors = {"model.pt": 1, "optimizer.pt": 1}
+        lay(tmp_path / "out" / "exp1" / f"checkpoint-{step}", tensors, whole)
+    (tmp_path / "out" / "exp2" / "checkpoint-500").mkdir(parents=True)
+
+    (finding,) = look(tmp_path, "out").findings
+
+    assert (finding.check, finding.at.file) == ("cache-checkpoint", "out/exp2")
+
+
+@pytest.mark.parametrize("name", ["checkpoints", "checkpoint-best", "epoch_1", "step"])
+def test_an_empty_folder_that_no_trainer_takes_for_a_checkpoint_is_left_alone(
+    tmp_path: Path, name: str, whole: Mapping[str, bytes]
+) -> None:
+    lay(tmp_path / "out" / "model", {"model.pt": 1}, whole)
+    (tmp_path / "out" / name).mkdir()
+
+    assert look(tmp_path, "out").findings == ()
+
+
 def test_pictures_of_an_epoch_without_a_save_are_no_checkpoint(
     tmp_path: Path, whole: Mapping[str, bytes]
 ) -> None:

@@ -9,6 +9,7 @@ from preflight.formats.suffixes.recordings import is_video
 from preflight.kinds.target import Target
 from preflight.targets.file_types.suffixes import CACHE_SUFFIXES, COLUMNAR_SUFFIXES
 from preflight.targets.folders import (
+    CHECKPOINT,
     holds_some,
     is_shard,
     look_around,
@@ -76,7 +77,8 @@ def but_videos(folder: str) -> str:
 
 
 def _but_cache(word: str, folder: str) -> str:
-    return f"; cache={word} says that it is still to be filled" if holds_nothing(folder) else ""
+    is_cache = holds_nothing(folder) and not CHECKPOINT.fullmatch(os.path.basename(folder))
+    return f"; cache={word} says that it is still to be filled" if is_cache else ""
 
 
 def but_unread(folder: str, word: str = "") -> str:

@@ -6,7 +6,7 @@ import os
 
 from preflight.cached_files.cache_listing import is_left_over
 from preflight.targets.file_types.suffixes import CACHE_SUFFIXES
-from preflight.targets.folders import walk
+from preflight.targets.folders import is_begun, walk
 
 
 def holds_nothing(folder: str) -> bool:
@@ -15,6 +15,13 @@ def holds_nothing(folder: str) -> bool:
     names = (name for _, listed in walk(folder, unread) for name in listed.names)
     is_bare = all(one[0] == "." or is_left_over(one) for one in names)
     return os.path.isdir(folder) and is_bare and not unread
+
+
+def holds_begun(path: str) -> bool:
+    """Whether a checkpoint below a folder was begun, by its name, and holds nothing yet."""
+    unread: dict[str, str] = {}
+    below = (one for one in walk(path, unread) if one[0] != path)
+    return os.path.isdir(path) and any(is_begun(*one) for one in below)
 
 
 def holds_no_cache(path: str) -> str | None:
@@ -31,6 +38,6 @@ def holds_no_cache(path: str) -> str | None:
         return None if fits else f"is no cached file{by_name or ':'} it {contents.called(path)}"
     unread: dict[str, str] = {}
     names = (name.lower() for _, listed in walk(path, unread) for name in listed.names)
-    if any(name.endswith(suffixes) for name in names) or unread:
+    if any(name.endswith(suffixes) for name in names) or unread or holds_begun(path):
         return None
     return f"holds no cached file ({', '.join(suffixes)})"
