@@ -14,8 +14,9 @@ class Unsendable:
     """One object that pickle refuses, with every path that leads to it."""
 
     kind: str
-    """`lambda`, `local-function`, `decorated`, `local-class`, `rebound`, `unnamed`, `module`,
-    `generator`, `lock`, `forked-lock`, `file`, `handle`, `tensor`, `other`."""
+    """`lambda`, `local-function`, `of-python` (one of its own library), `decorated`, `local-class`,
+    `rebound`, `unnamed`, `module`, `generator`, `lock`, `forked-lock`, `file`, `handle`, `tensor`,
+    `other`."""
 
     type: str
     """Its type, such as `builtins.function`."""

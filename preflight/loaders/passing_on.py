@@ -12,6 +12,8 @@ from preflight.objects import where
 from preflight.objects.attributes import own_attributes
 from preflight.objects.sending.pickle_trial import refusal, spawning
 
+_METHODS = (types.MethodType, types.BuiltinMethodType)
+
 Written: TypeAlias = ast.Lambda | ast.FunctionDef
 
 
@@ -28,13 +30,22 @@ def passes_on(function: types.FunctionType) -> str | None:
     if callee is None:
         return None
     found = _value(function, callee)
-    if found is None or found is function:
+    if found is None or found is function or _is_of_hidden_object(found, function, callee):
         return None
     if type(found) is types.FunctionType and callee in function.__code__.co_freevars:
         return callee
     with spawning():  # a method's own object may hold the function, which will not be there then
         left = refusal([("", found)], {id(function): function})
         return callee if left is None else None
+
+
+def _is_of_hidden_object(found: object, function: types.FunctionType, callee: str) -> bool:
+    """Whether a module has it of an object of its own: `random.seed`, of which a copy is sent."""
+    module = function.__globals__.get(callee.partition(".")[0])
+    holder = getattr(found, "__self__", None) if type(found) in _METHODS else None
+    return type(module) is types.ModuleType and not isinstance(
+        holder, (types.ModuleType, type, type(None))
+    )
 
 
 def _written(function: types.FunctionType) -> Iterator[Written]:

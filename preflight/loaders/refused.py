@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import functools
 import io
+import os
+import re
 import socket
 import sys
 import threading
@@ -28,6 +30,9 @@ _PLACES = 1_000
 
 _LOCKS = (type(threading.Lock()), type(threading.RLock()), threading.local)
 _HANDLES = frozenset({"h5py", "lmdb", "sqlite3", "_sqlite3", "mmap", "pyarrow", "tables", "zarr"})
+
+_LIBRARY = os.path.dirname(os.__file__) + os.sep
+_PACKAGES = re.compile(r"[\\/](?:site|dist)-packages[\\/]")
 
 _NOTHING = object()
 
@@ -114,6 +119,9 @@ def kind_of(thing: object) -> str:
 
 
 def _kind_of_function(function: types.FunctionType, *, is_local: bool) -> str:
+    file = function.__code__.co_filename
+    if file.startswith(_LIBRARY) and not _PACKAGES.search(file):
+        return "of-python"
     if function.__code__.co_name == "<lambda>":
         return "lambda"
     if not is_local:
@@ -164,7 +172,7 @@ def _said(thing: object, kind: str) -> str:
     outside, _, name = qualname.rpartition(".<locals>.")
     if kind == "lambda":
         return f"lambda in {outside}" if outside else "lambda"
-    if kind in ("local-function", "decorated"):
+    if outside and kind in ("local-function", "decorated", "of-python"):
         return f"function {name}, defined inside {outside}"
     if kind == "local-class":
         return f"class {name}, defined inside {outside}"

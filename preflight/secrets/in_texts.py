@@ -8,6 +8,7 @@ from typing import NamedTuple
 from preflight.secrets.naming import (
     Says,
     is_about,
+    is_bare,
     is_no_word,
     is_of_data,
     is_variable,
@@ -56,7 +57,8 @@ def is_secret(named: re.Match[str], behind: re.Match[str]) -> bool:
     if not says(name) or behind["behind"] or value == name:
         return False
     if says(name) is Says.PERHAPS:
-        return not is_of_data(name) and quoted is not None and looks_random(value)
+        is_known = quoted is not None and not (is_bare(name) or is_of_data(name))
+        return is_known and looks_random(value)
     if between.endswith(",") and named[0].startswith("--"):  # an option in a list of words
         return is_no_word(value)
     if between.endswith(","):

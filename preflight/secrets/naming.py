@@ -51,6 +51,9 @@ _OF_A_KEY = _set(
     kaggle minio mlflow neptune openai replicate roboflow runpod stripe wandb"""
 )
 
+_LOGS_IN = _set("admin auth db ftp http ldap login mongo mysql pg proxy redis root smtp sql user")
+"""Before `pass`: who logs in with it, and where."""
+
 _OF_DATA = _set(
     """annotation audio batch cache caption class column config context data dataset dict dtype
     feature field group image img index input item join label map mask metric model monitor name
@@ -100,6 +103,8 @@ def says(name: str) -> Says:
     at_an_end = any(word.endswith(_AT_ITS_END) for word in words) and not _of_a_model(words)
     if at_an_end or any(map(_WITHIN.search, words)) or _is_key_of(words):
         return Says.SECRET
+    if words[-1] == "pass" and not _LOGS_IN.isdisjoint(words):
+        return Says.SECRET
     if words[-1] in {"key", "pass", "pat"}:
         return Says.SECRET if is_variable(name) else Says.PERHAPS
     return Says.NOTHING
@@ -115,9 +120,14 @@ def _is_key_of(words: list[str]) -> bool:
 
 
 def is_of_data(name: str) -> bool:
-    """Whether a key is one of the data, or nobody knows of what: `image_key`, `__key__`."""
+    """Whether a key is one of the data: `image_key`, `__key__`."""
     words = [word.lower() for word in _WORDS.findall(name)]
-    return len(words) < 2 or not _OF_DATA.isdisjoint(words)
+    return name.startswith("__") or not _OF_DATA.isdisjoint(words)
+
+
+def is_bare(name: str) -> bool:
+    """Whether a name does not say of what the key is."""
+    return len(_WORDS.findall(name)) < 1 + 1
 
 
 def is_about(name: str) -> bool:

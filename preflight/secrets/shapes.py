@@ -121,7 +121,7 @@ SIGNING = frozenset(
 
 OPTION = re.compile(
     r"""
-    (?<![\w-])--(?P<name>[A-Za-z][\w-]{1,80})(?:=|[ \t]+)(?P<quote>["'])?
+    (?<![\w-])--(?P<name>[A-Za-z][\w.-]{1,80})(?:=|[ \t]+)(?P<quote>["'])?
     (?P<secret>(?(quote)(?:(?!(?P=quote))[^\n\ue000]){1,400}|[^\s"'<\ue000-][^\s"']*))
     """,
     re.VERBOSE,

@@ -13,6 +13,9 @@ from preflight.shards.facts import ShardFacts
 from preflight.values.byte_sizes import format_size
 from preflight.values.names import counted
 
+_MARKER = 1024
+"""Bytes of zeros at an archive's end, whatever its records are."""
+
 _FEWEST = 2
 """Shards beside one, which say how many samples it should have."""
 
@@ -45,8 +48,12 @@ def unfinished(facts: ShardFacts, beside: Sequence[Beside]) -> ShardFacts:
     if not whole:
         # Others that are padded as it is show how long the records are.
         alike = sum(one.record == facts.record for one in beside) > 1
+        fewer = _alone_has_fewer(facts, beside)
+        longest = max((one.record for one in beside if one.file != facts.file), default=0)
+        if fewer and facts.padding > longest + _MARKER:
+            return _damaged(facts, max(one.samples for one in beside))
         is_odd = facts.is_of_tarfile and not alike
-        return replace(facts, record=0) if is_odd or _alone_has_fewer(facts, beside) else facts
+        return replace(facts, record=0) if is_odd or fewer else facts
     in_records = facts.record and all(one.size % facts.record == 0 for one in whole)
     if in_records and {one.size for one in whole} != {facts.size}:
         return replace(facts, record=0) if facts.is_of_tarfile else facts
@@ -58,6 +65,10 @@ def unfinished(facts: ShardFacts, beside: Sequence[Beside]) -> ShardFacts:
         return replace(facts, record=0) if facts.samples < usual else facts
     if facts.samples >= usual:  # nothing is missing, and `tar -b` leaves as many zeros by itself
         return replace(facts, record=0) if facts.is_of_tarfile else facts
+    return _damaged(facts, usual)
+
+
+def _damaged(facts: ShardFacts, usual: int) -> ShardFacts:
     text = (
         f"is zeros from some place to its end ({format_size(facts.padding)}), and shards beside it "
         f"have {counted(usual, 'sample')}"

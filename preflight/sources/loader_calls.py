@@ -171,7 +171,8 @@ def draws_in(tree: ast.AST) -> Draws:
         how = _draws(node) if isinstance(node, ast.Call) else None
         if how is not None:
             lines[how] = min(node.lineno, lines.get(how, node.lineno))  # type: ignore[attr-defined]
-    return Draws(**lines, zstd=min(_unpacking_zstd(tree), default=None))
+    told = None if _opens_zstd_by_name(tree) else min(_unpacking_zstd(tree), default=None)
+    return Draws(**lines, zstd=told)
 
 
 _COMMAND = re.compile(
@@ -188,7 +189,27 @@ _OF_ANOTHER = re.compile(r"(?<!\.tar)\.zst(?:d)?\b")
 _UNPACKS = frozenset({"ZstdDecompressor", "ZstdFile", "decompress", "open", "stream_reader"})
 """What the packages for it have that unpacks."""
 
+_ZSTD_SHARD = re.compile(r"\.(?:tar\.zstd?|tzst)$")
+
+_READERS = frozenset({"WebDataset", "SimpleShardList", *RESAMPLED})
+
 _WRITES = re.compile(r"^(?:to|write|save|dump)_|_?writer$", re.IGNORECASE)
+
+
+def _opens_zstd_by_name(tree: ast.AST) -> bool:
+    """Whether shards of zstd are given to webdataset as they are called, and none through a pipe.
+
+    What else the file unpacks is no shard then, unless it has webdataset open them in its own way.
+    """
+    nodes = list(ast.walk(tree))
+    texts = [text for node in nodes if (text := text_of(node))]
+    through_pipe = any(one.startswith("pipe:") and "zst" in one for one in texts)
+    in_own_way = any("gopen" in last_name(one) for one in nodes)
+    if through_pipe or in_own_way:
+        return False
+    calls = [one for one in nodes if isinstance(one, ast.Call) and called(one) in _READERS]
+    given = [one for call in calls for one in (*call.args, *(k.value for k in call.keywords))]
+    return any(_ZSTD_SHARD.search(text_of(one) or "") for one in given)
 
 
 def _unpacking_zstd(tree: ast.AST) -> Iterator[int]:

@@ -197,6 +197,34 @@ def test_what_only_passes_on_is_given_by_itself(folder: Path) -> None:
     assert reach_a_worker(things)
 
 
+def test_a_thread_is_left_out_and_its_inner_function_is_not_to_be_moved(folder: Path) -> None:
+    told = found([threading.Thread(target=print)], folder)
+
+    functions = [one for one in told if "function invoke_excepthook" in one.message]
+    assert functions
+    assert all((one.fix or "").startswith("Leave it out of what is sent") for one in functions)
+
+
+OF_MODULES = """\
+import random
+def seed():
+    return lambda number: random.seed(number)
+def draw():
+    return lambda below: random.randrange(below)
+"""
+
+
+@pytest.mark.parametrize("name", ["seed", "draw"])
+def test_a_function_of_an_object_that_a_module_hides_is_not_given_by_itself(
+    folder: Path, name: str
+) -> None:
+    """A copy of that object is sent, and the worker's own one is never seeded."""
+    (one,) = found(getattr(module(folder, "of_modules", OF_MODULES), name)(), folder)
+
+    assert "itself" not in (one.fix or "")
+    assert "Make it a function with a name (def) at the top level of its module" in (one.fix or "")
+
+
 OF_ITS_OWN = """\
 class Set:
     def __init__(self):

@@ -88,6 +88,7 @@ def test_a_source_that_says_how_leaves_it_alone(tmp_path: Path, script: str) -> 
         "import subprocess\nsubprocess.run(['zstd', '-19', '0.tar'])\n",
         "import subprocess\nsubprocess.run('zstd -dc train.log.zst', shell=True)\n",
         "import pandas\ntable.to_parquet('x', compression='zstd')\n",
+        "import zstandard\ndef log(f):\n    return zstandard.ZstdDecompressor().stream_reader(f)\n",
     ],
 )
 def test_one_that_only_packs_or_speaks_of_it_changes_nothing(tmp_path: Path, script: str) -> None:
@@ -97,12 +98,26 @@ def test_one_that_only_packs_or_speaks_of_it_changes_nothing(tmp_path: Path, scr
     assert len(job(tmp_path, script + by_name)) == 1
 
 
+@pytest.mark.parametrize(
+    "opener",
+    [
+        "other = webdataset.WebDataset('pipe:zstd -dc 1.tar.zst')\n",
+        "webdataset.gopen.gopen_schemes['zst'] = zstandard.open\n",
+    ],
+)
+def test_one_that_has_a_way_of_its_own_for_some_is_left_alone(tmp_path: Path, opener: str) -> None:
+    by_name = "import webdataset, zstandard\ndata = webdataset.WebDataset('0.tar.zst')\n"
+
+    assert job(tmp_path, by_name + opener) == []
+
+
 def test_a_live_loader_counts_before_what_else_the_sources_say(tmp_path: Path) -> None:
     script = (
         "import webdataset\n"
         "LOG = 'zstd -dc {}'\n"
+        "SHARDS = '0.tar.zst'\n"
         "def make():\n"
-        "    return webdataset.WebDataset('0.tar.zst')\n"
+        "    return webdataset.WebDataset(SHARDS)\n"
     )
 
     assert job(tmp_path, script) == []
