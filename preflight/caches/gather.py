@@ -27,7 +27,7 @@ from preflight.pipelines.facts import Reads
 from preflight.targets.file_types.suffixes import CACHE_SUFFIXES
 from preflight.targets.looked_at_once import own_files
 from preflight.targets.targets import CacheFolder
-from preflight.targets.words.unfilled import holds_begun
+from preflight.targets.words.unfilled import holds_begun, holds_nothing
 from preflight.tensors.facts import CacheContents, Content
 from preflight.values.names import first_of, name_of
 from preflight.values.stamps import digest_of, stamps_of
@@ -56,8 +56,8 @@ class Caches(Gather):
             return
         listing = own_files(list_cache(target.path), target)
         is_said = bool(target.without) or target.entry is not None
-        is_begun = target.checkpoint and holds_begun(target.path)
-        if not (listing.files or listing.unreadable or is_said or is_begun):
+        is_empty = (holds_begun if target.checkpoint else holds_nothing)(target.path)
+        if not (listing.files or listing.unreadable or is_said or is_empty):
             reason = "none of its files is a cached one"
             yield Left(reason=reason, kinds=gives(CacheFolder))
             return
