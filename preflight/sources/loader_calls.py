@@ -177,7 +177,7 @@ def draws_in(tree: ast.AST) -> Draws:
 
 _COMMAND = re.compile(
     r"""
-    \b(?:unzstd|zstdcat|p?zstd(?:mt)?\s(?:[^|]*\s)?(?:-[a-zA-Z0-9]*d|--decompress|--uncompress))
+    \b(?:unzstd|zstdcat|p?zstd(?:mt)?\s(?:[^|]*\s)?(?:-[a-zA-Z0-9]*d|-{2}(?:de|un)compress))
     """,
     re.VERBOSE,
 )
