@@ -28,22 +28,29 @@ def begun_in(top: str, found: Collection[str]) -> frozenset[str]:
     return frozenset(
         name
         for name in set(names_in(top)).difference(found)
-        if names.kind_of(name) in like or CHECKPOINT.fullmatch(name)
-        if _is_begun(os.path.join(top, name))
+        if (names.kind_of(name) in like and _is_begun(os.path.join(top, name)))
+        or _is_bare(os.path.join(top, name))
     )
 
 
 def begun_below(folders: Iterable[str], files: Iterable[str]) -> Iterator[str]:
-    """Give the folders, of some, that trainers take for a checkpoint and that hold no such file."""
+    """Give the folders, of some, in which a killed writer left nothing, and that are known so."""
     filled = set(map(os.path.dirname, files))
     for folder in folders:
         inside = os.path.join(folder, "")
-        if (
-            CHECKPOINT.fullmatch(os.path.basename(folder))
-            and not any(one == folder or one.startswith(inside) for one in filled)
-            and _is_begun(folder)
-        ):
+        if _is_bare(folder) and not any(one == folder or one.startswith(inside) for one in filled):
             yield folder
+
+
+def _is_bare(folder: str) -> bool:
+    """Whether trainers take a folder for a checkpoint by its name, and there is nothing in it.
+
+    Results of one may lie in a folder that is called as it is.
+    """
+    if not CHECKPOINT.fullmatch(os.path.basename(folder)):
+        return False
+    found = [file for _, _, files in os.walk(folder) for file in files]
+    return os.path.isdir(folder) and all(map(is_left_over, found))
 
 
 def _is_begun(folder: str) -> bool:

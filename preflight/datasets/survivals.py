@@ -173,9 +173,17 @@ def as_it_ran(found: Survival, flows: Iterable[Flow]) -> Survival:
 
 
 def _left_out(flow: Flow, reads: Reads) -> int:
-    """Count what came out of an epoch and is in no batch of it."""
-    size = whole_batches_of(reads)
-    return max(0, flow.came_out - flow.batches * size) if size and flow.batches else 0
+    """Count what came out of an epoch and is in no batch, where only whole ones are made, once."""
+    size, stages = whole_batches_of(reads), flow.stages
+    at = next((place for place, one in enumerate(stages) if one.kind == "batched"), len(stages))
+    if not size or not at or stages[at - 1].unit != "sample":
+        return 0
+    if at < len(stages):  # by a stage, and not by the DataLoader
+        is_whole = any(one.kind == "batched" and not one.partial for one in reads.stages)
+        batches = stages[at].gave if is_whole else 0
+    else:
+        batches = flow.batches
+    return max(0, stages[at - 1].gave - batches * size) if batches else 0
 
 
 def _is_out_before(one: Loss, flow: Flow) -> bool:

@@ -119,13 +119,13 @@ def kind_of(thing: object) -> str:
 
 
 def _kind_of_function(function: types.FunctionType, *, is_local: bool) -> str:
-    file = function.__code__.co_filename
+    file, name = function.__code__.co_filename, function.__code__.co_name
+    if not (is_local or name == "<lambda>"):
+        return _kind_by_name(function)
     if file.startswith(_LIBRARY) and not _PACKAGES.search(file):
         return "of-python"
-    if function.__code__.co_name == "<lambda>":
+    if name == "<lambda>":
         return "lambda"
-    if not is_local:
-        return _kind_by_name(function)
     return "decorated" if _is_decorated(function) else "local-function"
 
 

@@ -230,6 +230,20 @@ def test_one_that_was_begun_in_a_run_of_its_own_is_told_beside_another_run(
     assert (finding.check, finding.at.file) == ("cache-checkpoint", "out/exp2")
 
 
+@pytest.mark.parametrize("file", ["metrics.json", "00.png", "predictions.txt"])
+def test_results_of_a_checkpoint_in_a_folder_that_is_called_as_it_is_are_none(
+    tmp_path: Path, whole: Mapping[str, bytes], file: str
+) -> None:
+    for step in (500, 1000):
+        tensors = {"model.pt": 1, "optimizer.pt": 1}
+        lay(tmp_path / "out" / "run" / f"checkpoint-{step}", tensors, whole)
+    results = tmp_path / "out" / "eval" / "checkpoint-500"
+    results.mkdir(parents=True)
+    (results / file).write_bytes(b"{}")
+
+    assert [one for one in look(tmp_path, "out").findings if "cache" in one.check] == []
+
+
 @pytest.mark.parametrize("name", ["checkpoints", "checkpoint-best", "epoch_1", "step"])
 def test_an_empty_folder_that_no_trainer_takes_for_a_checkpoint_is_left_alone(
     tmp_path: Path, name: str, whole: Mapping[str, bytes]
