@@ -45,11 +45,14 @@ _WRITTEN_AS = re.compile(
 # Before `key`, with which they name a secret: what it is for, and who gives it out.
 _OF_A_KEY = _set(
     """access account admin aes api app application auth client consumer crypto decrypt decryption
-    deploy deployment ec ecdsa enc encrypt encryption fernet gpg hmac jwt license master pgp private
-    rsa secret server service session shared sign signature signing sse ssh ssl storage subscription
-    tls user vault anthropic aws azure civitai clearml comet gcp github gitlab google hf huggingface
-    kaggle minio mlflow neptune openai replicate roboflow runpod stripe wandb"""
+    deploy deployment ecdsa encryption fernet gpg hmac jwt license master pgp private rsa secret
+    service session shared signing sse ssh ssl storage subscription tls vault anthropic aws azure
+    civitai clearml comet gcp github gitlab google hf huggingface kaggle minio mlflow neptune openai
+    replicate roboflow runpod stripe wandb"""
 )
+
+_PERHAPS_OF_A_KEY = _set("ec enc encrypt my s server sign signature user")
+"""Run together with `key`: one, if a machine drew the value (`SIGNKEY`); others are of the data."""
 
 _LOGS_IN = _set("admin auth db ftp http ldap login mongo mysql pg proxy redis root smtp sql user")
 """Before `pass`: who logs in with it, and where."""
@@ -101,22 +104,26 @@ def says(name: str) -> Says:
     if words[-1] in {"token", "tokens"}:
         return Says.PERHAPS if words[-1] == "tokens" or _of_a_model(words) else Says.SECRET
     at_an_end = any(word.endswith(_AT_ITS_END) for word in words) and not _of_a_model(words)
-    if at_an_end or any(map(_WITHIN.search, words)) or _is_key_of(words):
+    if at_an_end or any(map(_WITHIN.search, words)):
         return Says.SECRET
-    if words[-1] == "pass" and not _LOGS_IN.isdisjoint(words):
-        return Says.SECRET
-    if words[-1] in {"key", "pass", "pat"}:
-        return Says.SECRET if is_variable(name) else Says.PERHAPS
-    return Says.NOTHING
+    return _of_a_key(words, is_written_large=is_variable(name))
 
 
-def _is_key_of(words: list[str]) -> bool:
-    """Whether a name is that of a key to something: `ssh_key`, `SIGNINGKEY`, `sse_c_key`."""
-    last = words[-1].removesuffix("s")
-    if not last.endswith("key"):
-        return False
-    before = [last.removesuffix("key")] if last != "key" else words[-2:-1]
-    return not _OF_A_KEY.isdisjoint(before) or (last == "key" and "sse" in words)
+def _of_a_key(words: list[str], *, is_written_large: bool) -> Says:
+    """Tell what a key to something says (`ssh_key`, `SIGNINGKEY`, `sse_c_key`), and a pass."""
+    last, before = words[-1], words[-2:-1]
+    if last == "pass" and not _LOGS_IN.isdisjoint(words):
+        return Says.SECRET
+    if last in {"key", "pass", "pat"} and is_written_large:
+        return Says.SECRET
+    stem = last.removesuffix("s")
+    if stem.endswith("key"):
+        of = before if stem == "key" else [stem.removesuffix("key")]
+        if not _OF_A_KEY.isdisjoint(of) or (last == "key" and "sse" in words):
+            return Says.SECRET
+        if stem != "key" and not _PERHAPS_OF_A_KEY.isdisjoint(of):
+            return Says.PERHAPS
+    return Says.PERHAPS if last in {"key", "pass", "pat"} else Says.NOTHING
 
 
 def is_of_data(name: str) -> bool:
@@ -127,7 +134,7 @@ def is_of_data(name: str) -> bool:
 
 def is_bare(name: str) -> bool:
     """Whether a name does not say of what the key is."""
-    return len(_WORDS.findall(name)) < 1 + 1
+    return name.strip("_").lower() in {"key", "keys", "pass", "pat", "tokens"}
 
 
 def is_about(name: str) -> bool:

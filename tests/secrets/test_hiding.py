@@ -395,6 +395,7 @@ def test_what_is_encoded_of_something_else_is_left_alone() -> None:
         "connect(stripe_key='kv9Can2325x')",
         "connect(my_own_key='kv14Can6941x')",
         "SIGNINGKEY=kv9Can2325x",
+        "f(signkey='kv9Can2325x', EncKey='kv9Can2325x')",
         "MASTERKEY='kv9Can2325x' KEY_B64='kv9Can2325x'",
         "CREDENTIALSJSON='kv9Can2325x' DBDSN='kv9Can2325x'",
     ],
@@ -426,5 +427,7 @@ def test_keys_of_the_data_are_told() -> None:
     text = (
         "{'__key__': '3fa85f64aa11bb22cc', 'image_key': 'abc123def456gh', 'sort_key': 'a1b2c3d4x'}"
     )
+
+    text += " user_key='user_id' key_value='a1b2c3d4x' server_key='workers'"
 
     assert Secrets().text(text) == text
