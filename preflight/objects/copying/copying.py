@@ -121,6 +121,8 @@ def _try_all(thing: object, walk: _Walk) -> tuple[int, int, tuple[SharedFunction
             walk.cut.append(f"{_TRIALS} objects were found that fail while they are rebuilt")
         if last.error is not None and not walk.stuck:
             walk.add(thing, said(last.error))
+        elif last.error is not None and _is_too_deep(last):
+            walk.cut.append("what lies more levels deep than copy.deepcopy goes, which stops there")
         size += last.bytes
         if todo is thing:
             shared += shared_functions(thing, last.copy)

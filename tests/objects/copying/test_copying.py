@@ -410,6 +410,15 @@ def test_a_computed_tensor_that_is_in_the_way_is_not_written() -> None:
     assert computed.tolist() == [2, 2, 2, 2]
 
 
+def test_what_lies_too_deep_is_told_beside_what_else_is_in_the_way() -> None:
+    deep = functools.reduce(lambda inner, _: [inner], range(3000), None)
+    found = try_copy(Net(deep=deep, lock=threading.Lock()))
+
+    assert [one.paths for one in found.stuck] == [("lock",)]
+    assert found.cut == ("what lies more levels deep than copy.deepcopy goes, which stops there",)
+    assert try_copy(Net(lock=threading.Lock())).cut == ()
+
+
 def test_what_was_left_blank_is_told_where_it_may_matter() -> None:
     """Code that rebuilds the copy could have decided otherwise at the sight of the values."""
     blank = ("209.7 MB of arrays and shared tensors copied without their values",)
