@@ -24,10 +24,16 @@ def first_line(error: str) -> str:
 
 
 def _cut(line: str) -> str:
-    """Leave the middle out of a long line: what is raised stands at its begin, or at its end."""
-    return (
-        line if len(line) <= _LONGEST else f"{line[: _LONGEST * 2 // 3]} … {line[-_LONGEST // 3 :]}"
-    )
+    """Leave the middle out of a long line: what is raised stands at its begin, or at its end.
+
+    Secrets before that: of an address that is cut in two, nobody sees where its password begins.
+    """
+    if len(line) <= _LONGEST:
+        return line
+    from preflight.secrets.hiding import Secrets
+
+    line = Secrets().text(line)
+    return f"{line[: _LONGEST * 2 // 3]} … {line[-_LONGEST // 3 :]}"
 
 
 def in_full(error: str) -> dict[str, str]:

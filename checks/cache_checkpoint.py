@@ -187,7 +187,7 @@ def _fix(whole: Checkpoint | None, broken: Sequence[Checkpoint], *, alone: bool)
     if alone and broken[0].unfinished:
         return "Go on from another one; or, where this is a copy, copy or download it again."
     if alone:
-        return "Copy or download again what is named."
+        return "Copy or download again what is named; where its save was stopped, begin anew."
     return "Take a copy from elsewhere, or begin anew."
 
 

@@ -42,7 +42,7 @@ from ._for_the_record import RECORD
 
 AGAIN = "Move it aside and have it made again; write to another name first and rename at the end."
 DOWNLOAD = "Download the file itself: this is what Git LFS keeps in its place."
-EARLIER = "Go on from a checkpoint that is whole, and move this one aside."
+EARLIER = "Go on from a checkpoint that is whole, or begin anew, and move this one aside."
 RESAVE = "Save it again without _use_new_zipfile_serialization=False."
 REPLACE = "Move it aside, and make or download it again."
 

@@ -238,6 +238,8 @@ def _message(one: Unpaired) -> str:
     lacks = f"has no {one.lacks}"
     if one.expected in TABLES:
         return f"{lacks}: {expected} does not name it"
+    if one.lacks == "image" and one.instead is not None and not is_image(one.instead):
+        return f"has its image under another name: {instead}, and {expected} is what is read"
     if one.instead is not None:
         return f"{lacks}: {instead} is there, and {expected} is what is read"
     return f"{lacks}: there is no {expected}"

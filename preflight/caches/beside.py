@@ -33,6 +33,12 @@ _FEWEST = 3
 _REAL = 2
 """Arrays among them: a program that numbers its files writes no raw ones among them."""
 
+_FEWEST_IN_FOLDERS = 4
+"""Files of one name, each in a folder of its own."""
+
+_MORE_THAN_COLUMNS = 24
+"""Files that are named after something: fewer may be the columns of a table, each of its type."""
+
 _FEWEST_OF_ANY = 8
 _SHARE_OF_ANY = 8
 """Where files are named after something, one of so many may be odd, and is no kind of its own."""
@@ -156,8 +162,9 @@ def unlike_others(files: Iterable[WholeFile]) -> Iterator[tuple[int, Damage]]:
             for one in group:
                 apart[_place_and_sort(one.name)].append(one)
     for group in apart.values():
-        if len(group) >= _FEWEST_OF_ANY:
+        if len(group) >= _FEWEST_IN_FOLDERS:
             yield from _unlike(group, fewest=_FEWEST, share=1)
+        if len(group) >= _FEWEST_OF_ANY:
             yield from _of_other_types(group)
 
 
@@ -169,7 +176,7 @@ def _unlike_any(group: list[WholeFile], beside: list[WholeFile]) -> Iterator[tup
     places = {one.place for one in group}
     unlike = _unlike(group + beside, fewest=_FEWEST_OF_ANY, share=_SHARE_OF_ANY)
     yield from (one for one in unlike if one[0] in places)
-    if len(group) >= _FEWEST_OF_ANY:
+    if len(group) >= _MORE_THAN_COLUMNS:
         yield from _of_other_types(group)
 
 

@@ -94,7 +94,7 @@ class Paper(NamedTuple):
             if cells(whole + word) > room:
                 break
             whole += word + space
-        kept = whole if cells(whole) > room // 2 else _first_cells(text, room)
+        kept = whole or _first_cells(text, room)
         return kept.rstrip(" ,;:(") + self.mark
 
     def shorten_path(self, path: str, width: int) -> str:

@@ -266,7 +266,7 @@ def _of_variable(name: str, text: str) -> Iterator[str]:
 def _parts(text: str) -> Iterator[str]:
     """Give a value, and what it is put together of: `Bearer abc…`, `user:abc…`."""
     yield text.strip()
-    pieces = re.split(r"[\s:;,@/?&=]+", text) if len(text) < 4_000 else []
+    pieces = re.split(r"[\s:;,@/?&=\"'{}\[\]]+", text) if len(text) < 4_000 else []
     if len(pieces) > 1:
         yield from filter(looks_random, pieces)
     if text.lstrip()[:1] == "{":

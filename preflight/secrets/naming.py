@@ -54,6 +54,9 @@ _OF_A_KEY = _set(
 _PERHAPS_OF_A_KEY = _set("ec enc encrypt my s server sign signature user")
 """Run together with `key`: one, if a machine drew the value (`SIGNKEY`); others are of the data."""
 
+_WHICH = _set("backup dev live main new old primary prod production secondary staging test")
+"""At the end of a name: which of several (`ApiKeyProd`)."""
+
 _LOGS_IN = _set("admin auth db ftp http ldap login mongo mysql pg proxy redis root smtp sql user")
 """Before `pass`: who logs in with it, and where."""
 
@@ -91,7 +94,7 @@ _FOLDERS = frozenset({"PWD", "OLDPWD"})
 def says(name: str) -> Says:
     """Tell what the name of a variable, a keyword or an option says of its value."""
     words = [word.lower() for word in _WORDS.findall(_WRITTEN_AS.sub("", name))]
-    while words and words[-1].isdigit():
+    while words and (words[-1].isdigit() or (len(words) > 1 and words[-1] in _WHICH)):
         words.pop()
     if not words or name in _FOLDERS:
         return Says.NOTHING

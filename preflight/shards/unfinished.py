@@ -13,9 +13,6 @@ from preflight.shards.facts import ShardFacts
 from preflight.values.byte_sizes import format_size
 from preflight.values.names import counted
 
-_MARKER = 1024
-"""Bytes of zeros at an archive's end, whatever its records are."""
-
 _FEWEST = 2
 """Shards beside one, which say how many samples it should have."""
 
@@ -49,8 +46,7 @@ def unfinished(facts: ShardFacts, beside: Sequence[Beside]) -> ShardFacts:
         # Others that are padded as it is show how long the records are.
         alike = sum(one.record == facts.record for one in beside) > 1
         fewer = _alone_has_fewer(facts, beside)
-        longest = max((one.record for one in beside if one.file != facts.file), default=0)
-        if fewer and facts.padding > longest + _MARKER:
+        if fewer and any(one.size % (facts.record or 1) for one in beside):
             return _damaged(facts, max(one.samples for one in beside))
         is_odd = facts.is_of_tarfile and not alike
         return replace(facts, record=0) if is_odd or fewer else facts
@@ -65,6 +61,8 @@ def unfinished(facts: ShardFacts, beside: Sequence[Beside]) -> ShardFacts:
         return replace(facts, record=0) if facts.samples < usual else facts
     if facts.samples >= usual:  # nothing is missing, and `tar -b` leaves as many zeros by itself
         return replace(facts, record=0) if facts.is_of_tarfile else facts
+    if facts.record and not _is_followed(facts, beside):
+        return replace(facts, record=0)  # the last one may be short, and of another `tar -b`
     return _damaged(facts, usual)
 
 
@@ -82,7 +80,12 @@ def _alone_has_fewer(facts: ShardFacts, beside: Sequence[Beside]) -> bool:
     counts = {one.samples for one in others}
     if len(others) < _FEWEST or len(counts) != 1 or facts.samples >= counts.pop():
         return False
-    return any(_order_of(one.file) > _order_of(facts.file) for one in others)
+    return _is_followed(facts, beside)
+
+
+def _is_followed(facts: ShardFacts, beside: Sequence[Beside]) -> bool:
+    """Whether another shard comes after it."""
+    return any(_order_of(one.file) > _order_of(facts.file) for one in beside)
 
 
 def _order_of(file: str) -> list[tuple[int, str]]:

@@ -81,7 +81,11 @@ def _said_by(error: BaseException) -> str:
 def in_one_line(text: str) -> str:
     """Give the text of an exception in one line, without colours, and not for ever."""
     text = _BREAKS.sub(" ", _COLOURS.sub("", text))
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+    if len(text) <= _LONGEST:
+        return text
+    from preflight.secrets.hiding import Secrets  # what is cut in two is known no more
+
+    return f"{Secrets().text(text)[:_LONGEST]}…"
 
 
 def user_frames(trace: Iterable[traceback.FrameSummary], root: str) -> tuple[Frame, ...]:

@@ -78,6 +78,11 @@ HEALTHY = {
     "one of each": {"0.npy": ONE, "1.npy": RANDOM[:900]},
     "one of each, called otherwise": {"a.npy": ONE, "b.npy": RANDOM[: len(ONE)]},
     "two raw ones": {"0.npy": RANDOM, "1.npy": RANDOM},
+    "columns of a table, each of its type": {
+        **{f"{name}.npy": saved(np.zeros(1000, "<f4")) for name in ("age", *"hmxyzt")},
+        "label.npy": saved(np.zeros(1000, "<i4")),
+        "time.npy": saved(np.zeros(500, "<i8")),
+    },
     "raw masks beside arrays": {
         **{f"{number}.npy": latent(number) for number in range(4)},
         **{f"{number}.mask.npy": RANDOM[number:] for number in range(4)},
@@ -143,6 +148,13 @@ def test_many_that_are_no_arrays_are_each_told(tmp_path: Path, many: int, name: 
     told = damaged(tmp_path, {one: hollow if at < many else real for at, one in enumerate(names)})
 
     assert told == (names[:many] if 2 * many < most else [])
+
+
+def test_one_of_a_few_folders_that_holds_no_array_is_told(tmp_path: Path) -> None:
+    files = {f"{word}/latent.npy": latent(at) for at, word in enumerate(("asp", "bear", "cat"))}
+
+    assert damaged(tmp_path / "a", files | {"dog/latent.npy": RANDOM}) == ["dog/latent.npy"]
+    assert damaged(tmp_path / "b", {"a/x.npy": ONE, "b/x.npy": RANDOM, "c/x.npy": ONE}) == []
 
 
 def test_one_of_two_that_are_numbered_and_of_one_length_is_told(tmp_path: Path) -> None:

@@ -232,7 +232,7 @@ def test_a_checkpoint_is_not_to_be_made_again(kind: str) -> None:
     damage = Damage(kind=kind, text="is odd")
     found = told(damage, "out/checkpoint-500/optimizer.pt", "torch zip")
 
-    assert found.fix == "Go on from a checkpoint that is whole, and move this one aside."
+    assert (found.fix or "").startswith("Go on from a checkpoint that is whole, or begin anew")
 
 
 def test_the_same_file_keeps_its_fingerprint_when_its_numbers_change(tmp_path: Path) -> None:

@@ -431,3 +431,18 @@ def test_keys_of_the_data_are_told() -> None:
     text += " user_key='user_id' key_value='a1b2c3d4x' server_key='workers'"
 
     assert Secrets().text(text) == text
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "held"),
+    [
+        ("DB_SECRET", '{"a":"cnryA1b2C3d4E5"}', "cnryA1b2C3d4E5"),
+        ("GOOGLE_CREDENTIALS", '{"type": "sa", "id": "cnryA1b2C3d4E5"}', "cnryA1b2C3d4E5"),
+        ("ApiKeyProd", "ev7Can4413x", "ev7Can4413x"),
+        ("SERVICE_KEY_OLD", "ev7Can4413x", "ev7Can4413x"),
+    ],
+)
+def test_what_stands_in_a_value_is_one_as_well(name: str, value: str, held: str) -> None:
+    hide = Secrets.known({name: value})
+
+    assert held not in hide.text(f"it has {value}, of it {held}")

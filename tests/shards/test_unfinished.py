@@ -212,6 +212,11 @@ def test_among_long_records_a_shard_with_fewer_samples_is_told_unless_it_is_the_
     told = {} if place == 3 else {"s-1.tar": Severity.WARNING}
     assert severities(tmp_path) == told
 
+    # Where another one is in no records as long, its zeros are no padding.
+    other = tmp_path / "s-0.tar"
+    other.write_bytes(other.read_bytes()[: -(512 * 2048)])
+    assert severities(tmp_path).get("s-1.tar") == (None if place == 3 else Severity.ERROR)
+
 
 @pytest.mark.parametrize("name", ["README.md", "classes.txt", "zz/labels.json"])
 def test_a_file_about_the_data_at_the_end_is_no_half_sample(tmp_path: Path, name: str) -> None:

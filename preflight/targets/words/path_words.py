@@ -30,6 +30,9 @@ from preflight.targets.words.unfilled import holds_no_cache, holds_nothing
 # In the name of a folder that a saver makes at each of its steps.
 _NUMBER = re.compile(r"\d")
 
+# What people call the folders of what is computed once.
+_CACHE = re.compile(r"cache|latent|embed", re.IGNORECASE)
+
 SCRIPTS = "a script is run where it is named by itself; say source={0} to have it read"
 
 
@@ -40,7 +43,7 @@ def read_path(word: str, path: str) -> tuple[Target, ...]:
         UnknownWordError: it is none of what is looked at.
     """
     if os.path.isdir(path):
-        found = look_around(path, whole=True) or columnar_in(path)
+        found = look_around(path, whole=True) or columnar_in(path) or _still_empty(path)
         if not found:
             raise UnknownWordError(
                 f"{word} holds no shards, images, cache files or sources"
@@ -74,6 +77,12 @@ def but_videos(folder: str) -> str:
     return (
         ", but videos, which are not read by this version" if holds_some(folder, is_video) else ""
     )
+
+
+def _still_empty(folder: str) -> tuple[Target, ...]:
+    """Take a folder for a cache that is still to be filled, where its name says so."""
+    is_cache = _CACHE.search(os.path.basename(os.path.abspath(folder))) and holds_nothing(folder)
+    return (CacheFolder(path=folder),) if is_cache else ()
 
 
 def _but_cache(word: str, folder: str) -> str:
