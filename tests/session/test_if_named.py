@@ -157,7 +157,7 @@ def test_images_without_a_suffix_are_told_whatever_their_size(tmp_path: Path, su
     assert dict(data.if_named) == {"": 2}
     assert "2 suffixless files to be named" in first_line(report)
     (found,) = [one for one in report.findings if one.check == "sample-unpaired"]
-    assert found.message == "has no image: ab12 is there, and ab12.png is what is read"
+    assert found.message == "has its image under another name: ab12, and ab12.png is what is read"
     assert found.fix == "Rename ab12 to ab12.png."
     (tmp_path / "pets/ab12").rename(tmp_path / "pets/ab12.png")
     assert run(tmp_path, "pets").findings == ()
