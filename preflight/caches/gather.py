@@ -55,9 +55,14 @@ class Caches(Gather):
         if target.is_to_be:
             return
         listing = own_files(list_cache(target.path), target)
-        is_said = bool(target.without) or target.entry is not None
-        is_empty = (holds_begun if target.checkpoint else holds_nothing)(target.path)
-        if not (listing.files or listing.unreadable or is_said or is_empty):
+        is_empty = holds_begun if target.checkpoint else holds_nothing
+        if not (
+            listing.files
+            or listing.unreadable
+            or target.without
+            or target.entry is not None
+            or is_empty(target.path)
+        ):
             reason = "none of its files is a cached one"
             yield Left(reason=reason, kinds=gives(CacheFolder))
             return

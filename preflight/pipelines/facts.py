@@ -19,7 +19,8 @@ class Stage(NamedTuple):
     kind: str
     """`open`, `expand` and `group` (of `tarfile_to_samples`), `decode`, `rename`, `rename_keys`,
     `to_tuple`, `extract_keys`, `map_dict`, `batched`, `split`; `filter`: a function of the user
-    may drop samples here; `pass`: every sample goes on as it is; `other`: nothing is known of what
+    may drop samples here; `mixed`: several pipelines are drawn from until one
+    of them ends; `pass`: every sample goes on as it is; `other`: nothing is known of what
     comes out."""
 
     name: str = ""

@@ -142,7 +142,7 @@ class _Told:
             self._walk_chained(parts["datasets"], depth)
             if parts.get("longest") is False:  # of webdataset's RandomMix and RoundRobin
                 name = named(type(thing))
-                self.stages.append(Stage(kind="filter", name=name, at=self.lines.of(name)))
+                self.stages.append(Stage(kind="mixed", name=name, at=self.lines.of(name)))
         else:
             self._walk_held(thing, parts, depth)
 

@@ -186,7 +186,7 @@ def _loss(end: Fate, lost: _Lost, stages: tuple[Stage, ...]) -> Loss:
 
 def _unsure(reads: Reads) -> Iterator[str]:
     for one in reads.stages:
-        if one.kind in ("filter", "other"):
+        if one.kind in ("filter", "mixed", "other"):
             name = one.handler_name if one.kind == "other" and one.handler_name else "a function"
             at = f", {one.at.file}:{one.at.line}" if one.at.line else ""
             yield f"{name}{at}"

@@ -94,7 +94,8 @@ class Paper(NamedTuple):
             if cells(whole + word) > room:
                 break
             whole += word + space
-        kept = whole or _first_cells(text, room)
+        is_narrow = bool(whole) and room < _NARROWEST  # there, what is left of a word says nothing
+        kept = whole if is_narrow or cells(whole) > room // 2 else _first_cells(text, room)
         return kept.rstrip(" ,;:(") + self.mark
 
     def shorten_path(self, path: str, width: int) -> str:

@@ -164,7 +164,7 @@ def raised(error: BaseException, watch: Watch, *, thread: str = "") -> Raised:
     from preflight.batches.tracebacks import in_worker
     from preflight.secrets.exception_text import hidden_of
     from preflight.users_code.frames import hidden_lines, said_by
-    from preflight.users_code.lacks.lacking import chain, lacking
+    from preflight.users_code.lacks.lacking import lacking
     from preflight.users_code.unfound import unfound
 
     if isinstance(error, NameTakenError):
@@ -184,6 +184,6 @@ def raised(error: BaseException, watch: Watch, *, thread: str = "") -> Raised:
         while_at=watch.while_at,
         thread=thread,
         lacks=lacks,
-        unfound=unfound(chain(error), folders) if lacks is None else None,
+        unfound=unfound(iter([error]), folders) if lacks is None else None,
         told_by=watch.blamed.get(id(error), ""),
     )

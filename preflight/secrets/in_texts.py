@@ -21,8 +21,8 @@ from preflight.secrets.shapes import IN_BRACKETS, OPENS, SIGNING
 # Characters in brackets that are looked through.
 _LONGEST = 2_000
 
-# Characters from which on a machine drew what stands behind a mere `--key`.
-_DRAWN = 12
+# Characters from which on a machine drew what stands behind `--key`, and behind `--image-key`.
+_BARE, _OF_DATA = 12, 16
 
 
 # Around `('name', 'value')`.
@@ -41,8 +41,8 @@ def of_option(match: re.Match[str]) -> bool:
     """Whether the word behind an option is one."""
     said, value = says(match["name"]), match["secret"]
     if said is Says.PERHAPS:  # `--image-key caption_v2`, or the key of a service nobody knows
-        is_long = len(value) >= _DRAWN or not is_bare(match["name"])
-        return is_long and looks_random(value) and not is_of_data(match["name"])
+        least = _OF_DATA if is_of_data(match["name"]) else _BARE if is_bare(match["name"]) else 0
+        return looks_random(value) and len(value) >= least
     return bool(said) and is_no_word(value)
 
 

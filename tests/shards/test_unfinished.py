@@ -232,7 +232,7 @@ def test_records_of_the_usual_size_times_a_power_of_two_explain_zeros(tmp_path: 
     content = content.rstrip(b"\0") + bytes(1024)
     content += bytes(-len(content) % (512 * 20_480))
 
-    assert [one.severity for one in found(tmp_path, content)] in ([], [Severity.WARNING])
+    assert found(tmp_path, content) == []
     assert record_of(9_000_000, len(content)) == 512 * 20_480
 
 
