@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import types
 from collections.abc import Iterator, Mapping, Sequence
@@ -51,22 +52,31 @@ def reads(loader: object, name: str, made: Definition, lines: Lines) -> tuple[Re
         batch_size=whole_number(parts.get("batch_size")) or told.batch,
         drop_last=parts.get("drop_last") is True,
     )
-    pipelines = tuple(
+    each = list(told.pipelines())
+    if not any(one.shards or one.stages for _, one in each):
+        return _listed(dataset, whole)
+    return tuple(
+        found
+        for part, one in each
+        for found in _of_part(one, replace(whole, name=f"{name} {part}".rstrip(), part=part))
+    )
+
+
+def _of_part(told: _Told, whole: Reads) -> tuple[Reads, ...]:
+    """Say what one of several pipelines reads, or what a data set among them lists."""
+    if not (told.shards or told.stages):
+        return _listed(told.dataset, whole)
+    return (
         replace(
             whole,
-            name=f"{name} {part}".rstrip(),
-            part=part,
-            shards=tuple(local_path(address) or address for address in one.shards),
-            stages=tuple(one.stages),
-            endless=one.endless,
-            endless_at=one.endless_at,
-            own_list=one.own_list,
-            batch_size=whole.batch_size or one.batch,
-        )
-        for part, one in told.pipelines()
-        if one.shards or one.stages
+            shards=tuple(local_path(one) or one for one in told.shards),
+            stages=tuple(told.stages),
+            endless=told.endless,
+            endless_at=told.endless_at,
+            own_list=told.own_list,
+            batch_size=whole.batch_size or told.batch,
+        ),
     )
-    return pipelines or _listed(dataset, whole)
 
 
 def _listed(dataset: object, whole: Reads) -> tuple[Reads, ...]:
@@ -105,6 +115,9 @@ class _Told:
         self.endless_at = Definition()
         self.own_list = False
         self.batch: int | None = None
+        self.dataset: object = None
+        """The data set that was walked first."""
+
         self.mixed: dict[str, _Told] = {}
         """Pipelines side by side that do other things to samples; `stages` are those behind."""
 
@@ -114,16 +127,23 @@ class _Told:
             yield "", self
         for part, mixed in self.mixed.items():
             for inner, one in mixed.pipelines():
-                one.stages += self.stages
-                one.batch = self.batch or one.batch
-                if self.endless and not one.endless:
-                    one.endless, one.endless_at = self.endless, self.endless_at
-                yield f"{part}.{inner}".rstrip("."), one
+                yield f"{part}.{inner}".rstrip("."), self._before(one)
+
+    def _before(self, one: _Told) -> _Told:
+        """Give a pipeline with what stands behind all of them."""
+        whole = copy.copy(one)
+        if one.shards or one.stages:
+            whole.stages = [*one.stages, *self.stages]
+        whole.batch = self.batch or one.batch
+        if self.endless and not one.endless:
+            whole.endless, whole.endless_at = self.endless, self.endless_at
+        return whole
 
     def walk(self, thing: object, depth: int) -> None:
         """Take in a data set, or a pipeline with all that stands in it."""
         parts = own_attributes(thing)
         inner = parts.get("pipeline")
+        self.dataset = thing if self.dataset is None else self.dataset
         if depth > _DEEPEST:
             return
         if type(inner) is list:

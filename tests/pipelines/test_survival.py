@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from torch.utils.data import ChainDataset, DataLoader
+from torch.utils.data import ChainDataset, DataLoader, Dataset
 
 from preflight.datasets.survivals import came
 from preflight.objects.facts import Definition
@@ -223,6 +223,30 @@ def test_pipelines_that_do_other_things_are_each_told_by_itself(
     assert [each.shards for each in found] == [(one,), (one,), (other,)]
     assert [len(each.stages) for each in found[::2]] == [len(found[0].stages)] * 2
     assert (found[0].stages[-1].name == "RoundRobin") == (mixed is wds.RoundRobin)
+
+
+class Listed(Dataset[str]):
+    def __init__(self, files: list[str]) -> None:
+        self.files = files
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.files)
+
+
+def test_a_data_set_of_files_beside_pipelines_is_listed_by_itself(tmp_path: Path) -> None:
+    (tmp_path / "good.tar").write_bytes(KINDS["good"]())
+    files = [str(tmp_path / f"{number}.jpg") for number in range(3)]
+    for file in files:
+        Path(file).touch()
+    shard = str(tmp_path / "good.tar")
+    chain = wds.RoundRobin([cascade([shard]), Listed(files)])
+
+    for _ in range(2):  # what was walked is as it was
+        found = reads(DataLoader(chain), "make", Definition(), Lines(Definition(), ""))
+
+        assert [one.name for one in found] == ["make datasets[0]", "make datasets[1]"]
+        assert [one.shards for one in found] == [(shard,), ()]
+        assert [one.files for one in found] == [(), tuple(files)]
 
 
 @pytest.mark.parametrize("part", [0.35, 0.7, 0.97])
