@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection
 
 from preflight.cached_files.cache_listing import is_left_over
 from preflight.checkpoints import state_names as names
 from preflight.checkpoints.notes import NOTES
-from preflight.targets.folders import CHECKPOINT
+from preflight.targets.folders import CHECKPOINT, is_begun
 from preflight.values.listing import names_in
 
 # States of programs that are not read here: of JAX, TensorFlow and others.
@@ -29,28 +29,8 @@ def begun_in(top: str, found: Collection[str]) -> frozenset[str]:
         name
         for name in set(names_in(top)).difference(found)
         if (names.kind_of(name) in like and _is_begun(os.path.join(top, name)))
-        or _is_bare(os.path.join(top, name))
+        or is_begun(os.path.join(top, name))
     )
-
-
-def begun_below(folders: Iterable[str], files: Iterable[str]) -> Iterator[str]:
-    """Give the folders, of some, in which a killed writer left nothing, and that are known so."""
-    filled = set(map(os.path.dirname, files))
-    for folder in folders:
-        inside = os.path.join(folder, "")
-        if _is_bare(folder) and not any(one == folder or one.startswith(inside) for one in filled):
-            yield folder
-
-
-def _is_bare(folder: str) -> bool:
-    """Whether trainers take a folder for a checkpoint by its name, and there is nothing in it.
-
-    Results of one may lie in a folder that is called as it is.
-    """
-    if not CHECKPOINT.fullmatch(os.path.basename(folder)):
-        return False
-    found = [file for _, _, files in os.walk(folder) for file in files]
-    return os.path.isdir(folder) and all(map(is_left_over, found))
 
 
 def _is_begun(folder: str) -> bool:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from preflight.checkpoints import state_names as names
 from preflight.checkpoints.belonging import is_weights_only, lacking_by_itself
 from preflight.checkpoints.facts import Checkpoint
-from preflight.checkpoints.killed_writes import begun_below, begun_in
+from preflight.checkpoints.killed_writes import begun_in
 from preflight.checkpoints.members import held_by, lacking, usual_of
 from preflight.checkpoints.notes import (
     INDEX,
@@ -22,7 +22,7 @@ from preflight.checkpoints.notes import (
     taken,
 )
 from preflight.formats.suffixes import dcp as dcp_names
-from preflight.targets.folders import CHECKPOINT
+from preflight.targets.folders import CHECKPOINT, is_begun
 from preflight.values.listing import names_in
 from preflight.values.names import name_of
 
@@ -53,14 +53,14 @@ class Wrong(NamedTuple):
     """Whether a job loads it without a word."""
 
 
-def homes(top: str, paths: Sequence[str], folders: Iterable[str] = ()) -> dict[str, list[str]]:
+def homes(top: str, paths: Iterable[str], folders: Iterable[str] = ()) -> dict[str, list[str]]:
     """Give the folders in which runs keep their checkpoints, each with the cached files below it.
 
     Mostly that is the one that was named; `runs` may hold `exp1/checkpoint-500` and others. Of the
     `folders` below it, those that a killed writer left without such a file count as well.
     """
     by_name = {name_of(path, top): path for path in paths}
-    begun = [f"{name_of(one, top)}/{_NOTHING}" for one in begun_below(folders, paths)]
+    begun = [f"{name_of(one, top)}/{_NOTHING}" for one in folders if is_begun(one)]
     runs = names.runs_in([*by_name, *begun]) if os.path.isdir(top) else {}
     if not runs:
         return {top: list(by_name.values())}

@@ -101,7 +101,7 @@ def look_around(folder: str, *, whole: bool = False) -> tuple[Target, ...]:
                 suffixes.add(PTH_TAR)
         is_of_torch = _is_state(place) and ".bin" in suffixes
         is_cache = is_of_torch or not suffixes.isdisjoint(CACHE_SUFFIXES)
-        if is_cache or (place != folder and is_begun(place, listed)):
+        if is_cache or (place != folder and is_begun(place)):
             home = folder if is_state else run or top
             caches[home] = None
             if _is_state(place) and _holds_entries(names):
@@ -226,13 +226,16 @@ def _from_below(folder: str, place: str) -> Iterator[str]:
         yield folder
 
 
-def is_begun(place: str, listed: FolderListing) -> bool:
+def is_begun(folder: str) -> bool:
     """Whether trainers take a folder for a checkpoint by its name, and there is nothing in it yet.
 
-    A killed writer has left it so, with no more than a temporary file.
+    A killed writer has left it so, with no more than a temporary file. Results of a checkpoint may
+    lie in a folder that is called as it is.
     """
-    named = CHECKPOINT.fullmatch(os.path.basename(place)) is not None
-    return named and not listed.folders and all(map(is_left_over, listed.names))
+    if not CHECKPOINT.fullmatch(os.path.basename(folder)):
+        return False
+    below = (name for _, _, files in os.walk(folder) for name in files)
+    return os.path.isdir(folder) and all(map(is_left_over, below))
 
 
 def walk(folder: str, unread: dict[str, str] | None = None) -> Iterator[tuple[str, FolderListing]]:

@@ -226,6 +226,8 @@ def test_pipelines_that_do_other_things_are_each_told_by_itself(
 
 
 class Listed(Dataset[str]):
+    """Its files are a list, and no pipeline."""
+
     def __init__(self, files: list[str]) -> None:
         self.files = files
 

@@ -20,8 +20,8 @@ def holds_nothing(folder: str) -> bool:
 def holds_begun(path: str) -> bool:
     """Whether a checkpoint below a folder was begun, by its name, and holds nothing yet."""
     unread: dict[str, str] = {}
-    below = (one for one in walk(path, unread) if one[0] != path)
-    return os.path.isdir(path) and any(is_begun(*one) for one in below)
+    below = (place for place, _ in walk(path, unread) if place != path)
+    return os.path.isdir(path) and any(map(is_begun, below))
 
 
 def holds_no_cache(path: str) -> str | None:
