@@ -8,12 +8,16 @@ What it finds
     are swallowed all the while, `loader-starved` tells that in its place, and where a thread of its
     own has ended with an exception, `script-stopped`.
 
+    And a loop that begins a loader again and again, for seconds, and gets no batch of it:
+    `while True: for batch in loader: …` over a stream that is empty.
+
 Why it matters
     The job stands there, and holds its GPUs until somebody ends it.
 
 What to do
     Look at what the line that is named waits for: a queue that nothing fills, a lock that another
-    thread holds, a process that has died.
+    thread holds, a process that has died. Where a loader gives nothing, look whether its data set
+    finds its files.
 """
 
 from __future__ import annotations
@@ -37,6 +41,7 @@ from ._script_ends import every, place
 )
 def script_stuck(facts: Rehearsal, _job: Job) -> Iterator[Finding]:
     """Report where each thread and each process waits."""
+    yield from _rounds(facts)
     ended = facts.ended
     if ended.how != "stuck" or ended.told_by or any(one.thread for one in every(facts)):
         return
@@ -55,3 +60,16 @@ def script_stuck(facts: Rehearsal, _job: Job) -> Iterator[Finding]:
         fix="Look at what this line waits for; if it only is slow, raise --timeout.",
         about="stuck",
     )
+
+
+def _rounds(facts: Rehearsal) -> Iterator[Finding]:
+    for one in facts.met:
+        if one.what == "goes round" and one.at is not None:
+            yield script_stuck.found(
+                f"begins its loader again and again: {one.count:,} times in a row without a batch",
+                at=one.at.place(),
+                why="The job would stand at this line, and compute for nothing.",
+                fix="Look whether its data set finds its files; and have the loop raise where a "
+                "pass over its loader gives nothing.",
+                about="round",
+            )

@@ -32,7 +32,8 @@ class Met:
     """`loader`, `evaluation`, `loss` (of an evaluation), `step`, `copy`, `save`, `sample` (saved,
     and nothing to go on from), `wrap`, `runs out`
     (a schedule of `name` steps, moved `count` times in whole epochs), `left in eval` (of a model
-    that was trained on for `count` steps, what of it evaluates by `name`), …"""
+    that was trained on for `count` steps, what of it evaluates by `name`), `goes round` (over a
+    loader that was begun `count` times in a row, and gave nothing), …"""
 
     at: Frame | None = None
     """The script's own innermost line that did it; None: no line of its own."""

@@ -15,7 +15,7 @@ from typing import Any
 from preflight.batches.facts import CountedInScript
 from preflight.findings.check import Facts
 from preflight.findings.our_failures import ElsewhereError, of_death
-from preflight.flow.defer import STARVED
+from preflight.flow.defer import STARVED, starves
 from preflight.flow.told import Flows
 from preflight.kinds.asked import Asked
 from preflight.kinds.rooms import facts_of
@@ -191,10 +191,13 @@ def look(asked: Asked) -> list[Facts]:
         running = start(asked.wire, asked.options)
         ended = follow(running, heard, asked)
     seconds = round(time.monotonic() - begun, 3)
-    flows = heard.flows.of_all(ended.how, asked.root)
+    flows = [*heard.flows.of_all(ended.how, asked.root)]
     counted = (CountedInScript(flow=one) for one in flows)
     given = map(facts_of, heard.given.values())
     rehearsal = _rehearsal(asked, heard, ended, seconds)
+    if any(map(starves, flows)):  # which tells why its loaders give nothing
+        met = tuple(one for one in rehearsal.met if one.what != "goes round")
+        rehearsal = replace(rehearsal, met=met)
     return [rehearsal, *_ranks(rehearsal, heard), *given, *counted]
 
 

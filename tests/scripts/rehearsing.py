@@ -169,7 +169,9 @@ def installed(points: Iterable[Point], folder: Path) -> Iterator[Watch]:
         watched.remove()
 
 
-def run_plainly(path: Path, *args: str, **variables: str) -> subprocess.CompletedProcess[str]:
+def run_plainly(
+    path: Path, *args: str, limit: float = 200.0, **variables: str
+) -> subprocess.CompletedProcess[str]:
     """Run a script as `python train.py` does, to its end, in a copy of a process that has torch."""
     with copies(known_to(path)):
         return subprocess.run(
@@ -179,7 +181,7 @@ def run_plainly(path: Path, *args: str, **variables: str) -> subprocess.Complete
             capture_output=True,
             text=True,
             check=False,
-            timeout=200,
+            timeout=limit,
         )
 
 

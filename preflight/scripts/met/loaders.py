@@ -15,6 +15,7 @@ from preflight.scripts.facts import Met
 from preflight.scripts.failing import guarded
 from preflight.scripts.met.evaluated import look_at_sums
 from preflight.scripts.met.left_in_eval import left_of
+from preflight.scripts.met.loops.empty_passes import EmptyPasses
 from preflight.scripts.met.loops.epoch_ends import LAST, WholeEpoch, last_of, length, whole_epoch
 from preflight.scripts.met.loops.passes import Passes
 from preflight.scripts.met.loops.same_numbers import SameNumbers
@@ -199,7 +200,7 @@ def _is_without_gradients() -> bool:
 
 def _wrap(original: Callable[[Any], Iterator[Any]], watch: Watch) -> Callable[[Any], Any]:
     passes, seen, lengths = Passes(watch), _Seen(watch), RankLengths(watch)
-    same = SameNumbers(watch)
+    same, empty = SameNumbers(watch), EmptyPasses(watch)
 
     @functools.wraps(original)
     def begin(loader: Any) -> Any:
@@ -207,6 +208,7 @@ def _wrap(original: Callable[[Any], Iterator[Any]], watch: Watch) -> Callable[[A
             if not is_outermost:
                 return original(loader)
             at = watch.place()
+            empty.begin(loader, at)
             is_mode_of_one = watch.in_eval_mode and at not in passes.trains
             evaluating = is_mode_of_one or _is_without_gradients()
             if not evaluating:
