@@ -114,7 +114,7 @@ def _copies(source: Code, own: dict[str, bool], *, is_entry: bool) -> Iterator[M
         every = (*node.args, *(one.value for one in node.keywords))
         name, given = called(node), [one for one in every if not isinstance(one, ast.Constant)]
         name = renamed.get(name, name)
-        if not given:
+        if not given or _is_fresh(given[0]):
             continue
         if own.get(name, name in _COPIERS):
             if not any(map(_gives_tensors, given)):
@@ -139,6 +139,15 @@ def _renamed(parsed: Parsed, names: AbstractSet[str]) -> dict[str, str]:
         for one in node.names
         if one.asname
     }
+
+
+def _is_fresh(node: ast.expr) -> bool:
+    """Whether it is made for this call alone, and no model of anybody else: `Net().to(device)`."""
+    while isinstance(node, ast.Call):
+        if last_name(node.func)[:1].isupper():
+            return True
+        node = node.func.value if isinstance(node.func, ast.Attribute) else node.func
+    return False
 
 
 def _gives_tensors(node: ast.expr) -> bool:

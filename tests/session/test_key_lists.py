@@ -178,7 +178,11 @@ def test_a_cache_that_is_still_empty_is_a_note_on_the_command_line_too(tmp_path:
     photos(tmp_path)
     empty(tmp_path)
 
-    for words in (["photos", "cache=cache"], ["photos", "cache=cache/vae"]):
+    for words in (
+        ["photos", "cache=cache"],
+        ["photos", "cache=cache/vae"],
+        ["photos", "cache/vae"],
+    ):
         report = preflight.run(*words, folder=str(tmp_path), elsewhere=True)
 
         assert report.verdict == "go"
@@ -216,10 +220,24 @@ def test_a_folder_of_something_else_is_no_empty_cache(tmp_path: Path) -> None:
 
 
 def test_an_empty_folder_that_nobody_calls_a_cache_is_told_how_to_say_so(tmp_path: Path) -> None:
-    empty(tmp_path)
+    (tmp_path / "out" / "vae").mkdir(parents=True)
 
-    with pytest.raises(ValueError, match="; cache=cache/vae says that it is still to be filled"):
-        preflight.run("cache/vae", folder=str(tmp_path), elsewhere=True)
+    with pytest.raises(ValueError, match="; cache=out/vae says that it is still to be filled"):
+        preflight.run("out/vae", folder=str(tmp_path), elsewhere=True)
+
+
+def test_an_empty_folder_that_the_settings_call_a_cache_is_one_as_a_word(tmp_path: Path) -> None:
+    photos(tmp_path)
+    (tmp_path / "out" / "vae").mkdir(parents=True)
+    settings = '[[data]]\nname = "d"\npath = "photos"\n[[cache]]\npath = "out/vae"\nof = ["d"]\n'
+    (tmp_path / "preflight.toml").write_text(settings, encoding="utf-8")
+
+    for words in ([], ["photos", "out/vae"], ["photos", "./out/vae/"]):
+        report = preflight.run(*words, folder=str(tmp_path), elsewhere=True)
+
+        assert report.verdict == "go"
+        (told,) = incomplete(report)
+        assert told.startswith("is empty: ")
 
 
 def test_a_comparison_that_was_asked_for_and_that_no_rule_allows_is_no_go(tmp_path: Path) -> None:

@@ -79,6 +79,14 @@ COPIED = {
         {"train.py": "import lib\nteacher = deepcopy(model)\n", "lib.py": "EMA(model)\n"},
         "lib.py:1 EMA(model)",
     ),
+    "of what a function makes": (
+        {"train.py": "EMA(build(Config()))\n"},
+        "train.py:1 EMA(build(Config()))",
+    ),
+    "of a method of what is made": (
+        {"train.py": "EMA(Net.load())\n"},
+        "train.py:1 EMA(Net.load())",
+    ),
     "in the main guard of the script": (
         {"train.py": 'if __name__ == "__main__":\n    EMA(model)\n'},
         "train.py:2 EMA(model)",
@@ -114,6 +122,8 @@ NOT_COPIED = {
         "train.py": "import lib\n",
         "lib.py": 'if __name__ == "__main__":\n    EMA(model)\n',
     },
+    "one that is made for its average": {"train.py": "def averaged():\n    return EMA(Net())\n"},
+    "the same on a device": {"train.py": "ema = deepcopy(models.UNet(3).to(device).eval())\n"},
     "a test": {"train.py": "def test_it():\n    EMA(model)\n"},
 }
 

@@ -32,6 +32,7 @@ from preflight.targets.words.code_words import source_of
 from preflight.targets.words.data_files import NO_FILES, DataFiles, absent_in, beside
 from preflight.targets.words.grouping import by_folder, of_settings, together
 from preflight.targets.words.in_settings import (
+    as_cache_if_empty,
     as_settings_say,
     entries_by_place,
     from_settings,
@@ -140,7 +141,8 @@ def _of_words(
         pairs.append((script.name_in(folder), script))
     entries = entries_by_place(job)
     for word in (one for one in words if one not in named.words):
-        read = read_word(word, folder, python=job.python)
+        said = as_cache_if_empty(word, job, folder)
+        read = read_word(said, folder, python=job.python)
         found = tuple(as_settings_say(one, entries) for one in read)
         pairs += [(word, target) for target in found]
         by_word += ((word, one) for one in by_folder(word, found, folder))

@@ -30,7 +30,7 @@ from preflight.targets.targets import (
 from preflight.targets.words.code_words import built_by
 from preflight.targets.words.patterns import read_data
 from preflight.targets.words.scripts import read_line
-from preflight.targets.words.unfilled import holds_no_cache
+from preflight.targets.words.unfilled import holds_no_cache, holds_nothing
 from preflight.values.code_name import parse_spec
 from preflight.values.names import path_below
 
@@ -77,6 +77,15 @@ def named_caches(job: Job, first: int = 0) -> Iterator[tuple[str, Target]]:
             )
             is_one = empty is None or _may_be_filled(path, job)
             yield name, there if is_one else replace(absent, holds=empty)
+
+
+def as_cache_if_empty(word: str, job: Job, folder: str) -> str:
+    """Write a word as that of a cache where its folder is empty and settings name it as one."""
+    path = os.path.join(folder, word)
+    if not (job.cache and os.path.isdir(path) and holds_nothing(path)):
+        return word
+    caches = {os.path.realpath(path_below(job.root, one.path)) for one in job.cache}
+    return f"cache={word}" if os.path.realpath(path) in caches else word
 
 
 def _source(job: Job, named: str, key: str) -> Source | Missing:

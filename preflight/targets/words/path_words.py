@@ -43,7 +43,7 @@ def read_path(word: str, path: str) -> tuple[Target, ...]:
         UnknownWordError: it is none of what is looked at.
     """
     if os.path.isdir(path):
-        found = look_around(path, whole=True) or columnar_in(path) or _still_empty(path)
+        found = look_around(path, whole=True) or columnar_in(path) or _still_empty(word, path)
         if not found:
             raise UnknownWordError(
                 f"{word} holds no shards, images, cache files or sources"
@@ -79,9 +79,10 @@ def but_videos(folder: str) -> str:
     )
 
 
-def _still_empty(folder: str) -> tuple[Target, ...]:
-    """Take a folder for a cache that is still to be filled, where its name says so."""
-    is_cache = _CACHE.search(os.path.basename(os.path.abspath(folder))) and holds_nothing(folder)
+def _still_empty(word: str, folder: str) -> tuple[Target, ...]:
+    """Take a folder for a cache that is still to be filled, where the name that is said says so."""
+    said = os.path.basename(os.path.abspath(folder)) if os.path.isabs(word) else word
+    is_cache = _CACHE.search(said) and holds_nothing(folder)
     return (CacheFolder(path=folder),) if is_cache else ()
 
 
