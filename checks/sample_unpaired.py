@@ -256,7 +256,7 @@ def _severity(one: Unpaired, pairing: Pairing, few: frozenset[str], *, in_shard:
 def _why(one: Unpaired, all_of: Sequence[Unpaired], pairing: Pairing, *, in_shard: bool) -> str:
     share = f"{len(all_of):,} of {counted(pairing.samples, 'sample')} here"
     if pairing.rule == "auto" and one.lacks == "caption" and one.because in BY_RULE:
-        share += ", judged by the other images, most of which have one"
+        share += ", judged by the others: half of all images or more have one"
     if one.expected in TABLES:
         harm = "Hugging Face's imagefolder leaves them out, or raises in older versions"
     elif one.lacks == "key":

@@ -13,8 +13,9 @@ from preflight.render.groups import is_command
 # How much of a place it is about, before the reason that may be the same for others.
 _SHARE = re.compile(r"(?P<share>[\d,]+ of [\d,]+ [^:.]+): (?P<reason>.+)", re.DOTALL)
 
-# Between two sentences.
+# Between two sentences; behind a colon stands what an exception says, which is told as a whole.
 _BETWEEN = re.compile(r"(?<=[.?!]) (?=[A-Z`])")
+_QUOTES = re.compile(r": \S")
 
 # A word or a name, without the full stop behind it.
 _NAME = re.compile(r"[\w.-]*\w")
@@ -60,11 +61,17 @@ def _parts(one: Finding, forms: dict[str, str]) -> Iterator[tuple[_Part, str]]:
     share, reason = _share_and_reason(one.why)
     if share:
         yield (_SHARES, share), share
-    for text in filter(None, _BETWEEN.split(reason or "")):
+    for text in _sentences(reason or ""):
         yield (_SENTENCES, text.replace(one.at.file or "\0", "")), text
     for which, text in ((_FIXES, one.fix), (_WORKAROUNDS, one.workaround)):
         if text:
             yield (which, forms.setdefault(text, _without_names(text, one))), text
+
+
+def _sentences(text: str) -> Iterator[str]:
+    every = iter(_BETWEEN.split(text))
+    for one in every:
+        yield from filter(None, [" ".join([one, *every]) if _QUOTES.search(one) else one])
 
 
 def _told(those: Sequence[_Said]) -> Sharing:

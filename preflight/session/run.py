@@ -31,7 +31,7 @@ from preflight.settings.merge import make_job
 from preflight.settings.nearest import Nearest, nearest
 from preflight.targets.words.data_files import with_data_files
 from preflight.targets.words.discover import Discovered, discover
-from preflight.targets.words.named_code import said_of_settings
+from preflight.targets.words.named_code import said_of_passed, said_of_settings
 from preflight.values.code_name import command_for
 from preflight.values.names import name_of
 from preflight.values.state_folder import make_state, write_whole
@@ -93,13 +93,14 @@ def run(
     begun, started, select, ignore = time.perf_counter(), now(), tuple(select), tuple(ignore)
     here = os.path.abspath(folder or os.getcwd())
     every, bad_plugins = registry.load()
+    if config and no_config:
+        raise UsageError("--config and --no-config exclude each other")
+    settings = Nearest() if no_config else Nearest(config) if config else nearest(here)
     try:
-        if config and no_config:
-            raise UsageError("--config and --no-config exclude each other")
-        settings = Nearest() if no_config else Nearest(config) if config else nearest(here)
         asked = _understood(words, every, here, settings.file, flags, select, ignore)
     except (ValueError, LookupError) as error:
-        raise UsageError(str(error)) from error
+        passed = () if words else said_of_passed(settings)
+        raise UsageError(". ".join([str(error), *passed])) from error
     job, checks, found = asked.job, asked.checks, asked.found
     command = command or command_for(*words)
     hide = secrets_of(job, command)

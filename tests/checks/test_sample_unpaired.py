@@ -270,7 +270,7 @@ def test_a_file_is_renamed_only_where_it_stays_what_it_is(
 def test_only_what_was_judged_by_other_images_says_so(one: Unpaired, *, is_guess: bool) -> None:
     (finding,) = in_shard(one, rule="auto")
 
-    assert ("judged by the other images" in (finding.why or "")) is is_guess
+    assert ("judged by the others" in (finding.why or "")) is is_guess
 
 
 @pytest.mark.parametrize("kept", [0, 1], ids=["nothing else", "something else"])

@@ -176,6 +176,23 @@ def test_all_sentences_stand_together_where_all_are_the_same() -> None:
     assert page.count(f"why  A lambda has no name. {SPAWNED}\n") == 1
 
 
+def test_what_an_exception_says_is_told_as_a_whole() -> None:
+    """Though a sentence of it is said of others, too."""
+    sharded, replicated = (
+        (
+            "cannot be copied",
+            f"The copy stops: {who} does not support it. Save it instead.",
+            "Leave.",
+        )
+        for who in ("FSDP", "DDP")
+    )
+
+    page = page_of(of_loader(sharded, sharded, replicated))
+
+    assert page.count("FSDP does not support it. Save it instead.") == 1
+    assert page.count("DDP does not support it. Save it instead.") == 1
+
+
 def test_markdown_says_a_sentence_once_too() -> None:
     report = replace(demo(), findings=tuple(of_loader(LAMBDA, LOCK)))
 

@@ -49,6 +49,21 @@ def test_the_file_and_the_code_are_told_before_it_runs(job: Path, preflight: Run
     assert done.stderr.index(said) < done.stderr.index("train.py runs")
 
 
+def test_a_file_that_is_passed_over_is_told_where_nothing_else_is_named(
+    job: Path, preflight: Run
+) -> None:
+    """It may be all that the user has to say."""
+    inner = job / "other"
+    (inner / ".git").mkdir(parents=True)
+
+    done = preflight("run", cwd=inner)
+
+    assert done.returncode == 2
+    assert "nothing to look at was named" in done.stderr
+    assert f"{job}/preflight.toml was not read: it lies outside of the repository" in done.stderr
+    assert "was not read" not in preflight("run", "no-such-folder", cwd=inner).stderr
+
+
 def test_the_interpreter_is_code_too(job: Path, preflight: Run) -> None:
     (job / "preflight.toml").write_text(f'[job]\npython = "./mine"\n{MAKES}')
 

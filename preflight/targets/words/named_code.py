@@ -21,16 +21,21 @@ def said_of_settings(
 
     Loaders and models run where no words were typed; those of words are the user's own wish.
     """
+    yield from said_of_passed(settings)
+    codes = [] if settings.file is None else [*dict.fromkeys(_codes(job, found, typed=typed))]
+    if settings.file is not None and codes:
+        file = shown(os.path.abspath(settings.file))
+        yield f"{file} makes this run: {', '.join(map(shown, codes))}; --no-config reads none"
+
+
+def said_of_passed(settings: Nearest) -> Iterator[str]:
+    """Say which file was passed over, and why."""
     if settings.passed is not None:
         passed = shown(settings.passed)
         yield (
             f"{passed} was not read: {settings.reason}; to read it:  "
             f"{command_for('--config', passed)}"
         )
-    codes = [] if settings.file is None else [*dict.fromkeys(_codes(job, found, typed=typed))]
-    if settings.file is not None and codes:
-        file = shown(os.path.abspath(settings.file))
-        yield f"{file} makes this run: {', '.join(map(shown, codes))}; --no-config reads none"
 
 
 def _codes(job: Job, found: Discovered, *, typed: bool) -> Iterator[str]:
