@@ -198,6 +198,19 @@ def told_by_pillow(refused: str, what: str, data: bytes) -> tuple[str, str] | No
     if refused != _UNKNOWN or what.endswith(" image"):
         said = "no image that it knows" if refused == _UNKNOWN else refused.splitlines()[0][:120]
         return "undecodable", f"cannot be decoded: Pillow says {said!r}"
+    if not what and (form := _begun_as(data)):
+        return "undecodable", f"begins as {form} does, and Pillow finds no image in it"
     if not what:
         return "foreign", f"is no image: it begins with {data[:8].hex(' ')}"
     return "foreign", f"is {with_article(what)}, and no image"
+
+
+def _begun_as(data: bytes) -> str:
+    """Name the format of Pillow's whose files begin so; empty where there is none."""
+    from PIL import Image
+
+    for form, (_, accept) in Image.OPEN.items():
+        with contextlib.suppress(SyntaxError, IndexError, TypeError, struct.error):
+            if accept is not None and accept(data[:16]) is True:
+                return form
+    return ""

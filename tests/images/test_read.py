@@ -292,6 +292,11 @@ def test_a_format_that_pillow_cannot_decode_is_not_judged() -> None:
         ),
         (b"PK\x03\x04" + bytes(50), "foreign", "is a zip archive, and no image"),
         (b"\x01\x02\x03\x04", "foreign", "is no image: it begins with 01 02 03 04"),
+        (
+            b"\0\0\1\0\5\0\x10\x10",
+            "undecodable",
+            "begins as ICO does, and Pillow finds no image in it",
+        ),
         (bytes(9000), "zeros", "holds nothing but 9,000 zero bytes"),
         (photo()[:700], "cut", "stops before its end marker"),
         (photo()[:-2], "cut", "stops before its end marker"),
