@@ -15,6 +15,11 @@ from preflight.settings.ages import format_age
 from preflight.values.names import counted
 
 _LABEL_WIDTH = 13
+
+# Columns from which on labels stand beside their text however long that is; and how far it is set
+# in below them, where it would not fit beside.
+_WIDE, _NARROW = 60, 2
+
 _TARGETS = 8
 _SKIPS = 4
 
@@ -277,17 +282,21 @@ def _commands(commands: Sequence[tuple[str, str]], view: View) -> Iterator[Line]
     """Set commands and what they do side by side, or one below the other; none is ever broken."""
     paper = view.paper
     said = [(paper.say(command), words) for command, words in commands]
-    room = paper.width - _LABEL_WIDTH - max([0, *(len(words) for _, words in said)]) - 3
+    head, indent = "Next", _LABEL_WIDTH
+    is_wide = paper.width >= _WIDE
+    if not is_wide and any(cells(command) > paper.width - indent for command, _ in said):
+        yield (Span(head, "foot.label"),)
+        head, indent = "", _NARROW
+    room = paper.width - indent - max([0, *(len(words) for _, words in said)]) - 3
     column = max([0, *(cells(command) for command, _ in said if cells(command) <= room)])
-    head = "Next"
     for command, words in said:
-        start = (Span(padded(head, _LABEL_WIDTH), "foot.label"), Span(padded(command, column)))
+        start = (Span(padded(head, indent), "foot.label"), Span(padded(command, column)))
         if cells(command) <= column:
             yield (*start, Span(f"   {words}", "foot"))
         else:
             yield start
-            for piece in paper.wrap(words, paper.width - _LABEL_WIDTH - 3):
-                yield (Span(" " * (_LABEL_WIDTH + 3) + piece, "foot"),)
+            for piece in paper.wrap(words, paper.width - indent - 3):
+                yield (Span(" " * (indent + 3) + piece, "foot"),)
         head = ""
 
 

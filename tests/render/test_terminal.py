@@ -521,6 +521,15 @@ def test_on_a_narrow_page_the_list_of_checks_has_no_narrow_column(report: Report
     assert all(len(line) - len(line.lstrip()) <= 15 for line in listed.splitlines())
 
 
+def test_on_a_narrow_page_a_command_that_fits_is_not_wider_than_it() -> None:
+    page = terminal.render(demo(), width=40)
+
+    commands = page.partition("\nNext\n")[2].splitlines()
+    assert any(line.startswith("  preflight explain ") for line in commands)
+    assert all(cell_len(line) <= 40 for line in commands)
+    assert "\nNext         preflight explain " in terminal.render(demo(), width=80)
+
+
 QUARANTINE = re.compile("preflight quarantine +moves (.+) aside$", re.MULTILINE)
 
 
