@@ -101,10 +101,16 @@ class Account:
             self._steps.clear()
         else:
             self._read[question.gather] += len(question)
-            read, total = self._read[question.gather], self.to_read.get(question.gather, 0)
-            of = f"{read:,} of {max(read, total):,}"
-            self._reading = f"reads {question.kind.noun}s {of}" if question.kind.is_kept else ""
+            self._reading = self._read_so_far(question)
         self._tell()
+
+    def _read_so_far(self, question: Question) -> str:
+        """Say how many of a kind were read; of what is asked beside files, leave that as it is."""
+        read, total = self._read[question.gather], self.to_read.get(question.gather, 0)
+        if question.kind.is_kept:
+            return f"reads {question.kind.noun}s {read:,} of {max(read, total):,}"
+        kept = [(one, many) for one, many in self.to_read.items() if one.kind.is_kept]
+        return self._reading if any(self._read[one] < many for one, many in kept) else ""
 
     def _tell(self) -> None:
         verb, _, object_ = (self._steps or [""])[-1].partition(" ")

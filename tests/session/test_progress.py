@@ -13,6 +13,7 @@ import pytest
 
 import preflight
 from preflight.command.progress_bar import _Last, progress_said
+from preflight.host.kind import HOST
 from preflight.images.kind import IMAGE
 from preflight.processes.results import UnderWay
 from preflight.session.progress import Account, Progress
@@ -179,6 +180,23 @@ def test_what_is_read_of_an_open_file_counts_and_is_counted_once(tmp_path: Path)
         (1, 1000, 0.5),
     ]
     assert progress_said(told[1], 5) == "0 of 2, 500 bytes, 100 bytes/s, 0:00:15 left"
+
+
+def test_what_is_asked_beside_files_does_not_hide_what_is_read(tmp_path: Path) -> None:
+    told: list[Progress] = []
+    account = Account(watch=told.append, total=3)  # type: ignore[arg-type]
+    images = questions(IMAGE, [{"path": "a.jpg"}, {"path": "b.jpg"}], tmp_path)
+    (host,) = questions(HOST, [{"recording": None}], tmp_path)
+    account.to_read = {images[0].gather: 2, host.gather: 1}
+
+    account.begins()
+    for question in (host, *images):
+        account.did(question)
+
+    assert [one.doing for one in told] == [
+        *("reads images 0 of 2", "reads images 0 of 2"),
+        *("reads images 1 of 2", "reads images 2 of 2"),
+    ]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="who has a file open")
