@@ -62,6 +62,16 @@ def test_a_backend_that_is_not_the_one_asked_for_is_told_as_such(tmp_path: Path)
     ]
 
 
+def test_a_group_for_which_no_backend_was_asked_is_told_by_what_it_has(tmp_path: Path) -> None:
+    path = planted(tmp_path, "replicated.py", ('"gloo", f"', 'None, f"'))
+    if run_plainly(path).returncode:
+        pytest.skip("this torch opens no such group without a GPU")
+
+    ((name, _),) = met(rehearse(path), "group")
+    assert "gloo" in name
+    assert "undefined" not in name
+
+
 def test_a_copy_of_a_model_that_holds_its_process_group_is_told_by_its_path(
     tmp_path: Path,
 ) -> None:

@@ -30,6 +30,8 @@ def _group(original: Callable[..., Any], watch: Watch) -> Callable[..., Any]:
 def _answered(asked: Any) -> str:
     dist: Any = sys.modules["torch.distributed"]
     answered = str(dist.get_backend())
+    if answered == "undefined":  # nobody has asked for one
+        answered = str(dist.get_backend_config())
     said = str(asked or answered).lower()
     return answered if said == answered else f"{said} asked for, {answered} opened"
 
