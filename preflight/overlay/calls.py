@@ -66,15 +66,18 @@ def opens(original: Call, layer: Layer) -> Call:
     def call(file: AnyPath, mode: str = "r", *more: Any, **named: Any) -> Any:
         if named.get("opener") is not None:  # which says itself what it opens, and by `os.open`
             return original(file, mode, *more, **named)
-        if not isinstance(mode, str) or not set(mode) & set("wax+"):
-            there = layer.opening(file)
-            return _as_named(original(there, mode, *more, **named), file, there)
-        there = layer.reading(file)
-        is_new = "x" in mode and _is_there(file, layer)
-        path = there if is_new else _to_write(file, layer, fresh="w" in mode)
+        path = place_of(file, mode, layer)
         return _as_named(original(path, mode, *more, **named), file, path)
 
     return told(original, layer, call)
+
+
+def place_of(file: AnyPath, mode: str, layer: Layer) -> AnyPath:
+    """Give the path of what is opened in a mode: in the layer, where it is to be written."""
+    if not isinstance(mode, str) or not set(mode) & set("wax+"):
+        return layer.opening(file)
+    is_new = "x" in mode and _is_there(file, layer)
+    return layer.reading(file) if is_new else _to_write(file, layer, fresh="w" in mode)
 
 
 def _as_named(opened: Any, file: AnyPath, path: AnyPath) -> Any:

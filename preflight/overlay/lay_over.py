@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, TypeAlias
 from preflight.overlay import calls
 from preflight.overlay.between import Call
 from preflight.overlay.layer import Layer
+from preflight.overlay.raw_files import raw_files
 from preflight.values.own_files import theirs
 
 Between: TypeAlias = Callable[[Call, Layer], Call]
@@ -52,6 +53,7 @@ def _betweens() -> Mapping[int, Between]:
         calls.scans: ("scandir",),
     }
     found: dict[int, Between] = {id(io.open): calls.opens, id(shutil.rmtree): calls.removes_all}
+    found[id(io.FileIO)] = calls.opens
     for between, names in of_os.items():
         found |= {id(getattr(os, one)): between for one in names if hasattr(os, one)}
     # Where these are asked of the system itself, and not of `os.stat`.
@@ -115,6 +117,8 @@ def lay_over(layer: Layer, guard: Callable[[Call], Call] = lambda call: call) ->
 def _replacement(
     original: Call, between: Between, layer: Layer, guard: Callable[[Call], Call]
 ) -> Call:
+    if original is io.FileIO:
+        return raw_files(io.FileIO, layer, guard)
     if between is calls.reads:  # which is called too often to be guarded each time
         return calls.reads(theirs(original), layer, guard)
     return guard(between(theirs(original), layer))

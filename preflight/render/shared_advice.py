@@ -61,8 +61,8 @@ def _parts(one: Finding, forms: dict[str, str]) -> Iterator[tuple[_Part, str]]:
     share, reason = _share_and_reason(one.why)
     if share:
         yield (_SHARES, share), share
-    for text in _sentences(reason or ""):
-        yield (_SENTENCES, text.replace(one.at.file or "\0", "")), text
+    for said in _sentences(reason or ""):
+        yield (_SENTENCES, said.replace(one.at.file or "\0", "")), said
     for which, text in ((_FIXES, one.fix), (_WORKAROUNDS, one.workaround)):
         if text:
             yield (which, forms.setdefault(text, _without_names(text, one))), text

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from preflight.resuming.begun_anew import of_loops, of_names
 from preflight.resuming.facts import Difference
-from preflight.resuming.moments import SAVE, STEP, Average, Moment, Owner, as_begun
+from preflight.resuming.moments import SAVE, STEP, Average, Moment, Owner, as_begun, is_next_to_none
 from preflight.resuming.never_asked import of_late, of_unread_counts, of_unread_schedules
 from preflight.resuming.rates import first_unlike, of_counted, of_schedules, pairs_of, same
 from preflight.resuming.stands import goes_on_within, of_counts
@@ -30,11 +30,15 @@ _AVERAGED = re.compile(r"[Aa]verag|EMA|Ema|SWA|Swa")
 def chosen(first: Sequence[Moment]) -> list[Moment]:
     """Give the saves of one checkpoint: the first that were made after a step, all of one step.
 
-    One that says how far training is, before one of weights alone.
+    One that says how far training is, before one of weights alone; and the next one where the first
+    is that of the very first step.
     """
     saves = [one for one in first if one.what == SAVE and one.steps and one.path]
     saves = [one for one in saves if not one.is_sample]
     best = next((one for one in saves if one.tells), saves[0] if saves else None)
+    stepped = max((one.steps for one in first if one.what == STEP), default=0)
+    later = (one for one in saves if best and one.steps <= stepped and is_next_to_none(best, one))
+    best = next(later, best)
     return [] if best is None else _of_one_moment(best, saves)
 
 

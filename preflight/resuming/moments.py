@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple, TypeAlias
@@ -123,6 +124,24 @@ class Moment:
     def tells(self) -> bool:
         """Whether more is saved than weights."""
         return self.holds_state or self.is_folder or bool(self.counts)
+
+
+_NUMBERS = re.compile(r"(\d+)")
+
+
+def is_next_to_none(first: Moment, later: Moment) -> bool:
+    """Whether one is number 0, saved behind a single step, and the other the next of its row.
+
+    That comes of `step % save_every == 0` alone. Scripts take number 0 for no resume at all
+    (`if resume_step:`), and nobody goes on from there where there is another.
+    """
+    if not first.steps == 1 < later.steps:
+        return False
+    names, others = _NUMBERS.split(first.path), _NUMBERS.split(later.path)
+    if len(names) != len(others) or names[::2] != others[::2]:
+        return False
+    counted = {int(one) for one, other in zip(names, others, strict=True) if one != other}
+    return counted == {0}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

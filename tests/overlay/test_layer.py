@@ -5,6 +5,7 @@ from __future__ import annotations
 import bz2
 import errno
 import glob
+import io
 import os
 import random
 import shutil
@@ -122,6 +123,49 @@ def test_what_others_open_by_a_name_of_their_own_goes_there_too(tmp_path: Path, 
 
     assert seen == ["a"]
     assert content(job) == before
+
+
+def test_the_class_of_raw_files_writes_there_too(
+    tmp_path: Path, job: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As blobfile opens what it writes; its folder may be in the layer alone."""
+    monkeypatch.chdir(job)
+    before = content(job)
+
+    with laid_over(layer_over(job, tmp_path / "scratch")):
+
+        class Own(io.FileIO):
+            pass
+
+        os.mkdir("made")
+        with io.FileIO("made/new", "wb") as new, io.BufferedWriter(Own("a", mode="a")) as more:
+            new.write(b"written")
+            more.write(b" more")
+            names = new.name, more.raw.name
+            kinds = isinstance(new, io.FileIO), isinstance(more.raw, io.RawIOBase)
+        with open("a", "rb") as plain, io.FileIO(plain.fileno(), closefd=False) as same:
+            kinds += isinstance(plain.raw, io.FileIO), not isinstance(plain.raw, Own)
+            read = same.read()
+        with pytest.raises(FileExistsError) as raised:
+            io.FileIO(b"made/new", "x")
+        with pytest.raises(FileNotFoundError):
+            io.FileIO("none/a", "w")
+        with pytest.raises(ValueError, match="mode"):
+            io.FileIO("a", "rw")
+        seen = content(job)
+
+    assert (names, kinds, read) == (("made/new", "a"), (True,) * 4, b"one more")
+    assert os.fsencode(raised.value.filename).endswith(
+        os.fsencode(os.path.join("job", "made", "new"))
+    )
+    assert seen == before | {
+        "a": b"one more",
+        "made": None,
+        os.path.join("made", "new"): b"written",
+    }
+    assert content(job) == before
+    with open(job / "a", "rb", buffering=0) as file:
+        assert type(file) is io.FileIO
 
 
 def test_a_listing_names_files_as_the_caller_did(

@@ -277,6 +277,29 @@ def test_a_whole_checkpoint_is_taken_before_weights_alone_and_samples_never() ->
     assert chosen([sample]) == []
 
 
+@pytest.mark.parametrize(
+    ("paths", "number"),
+    [
+        (("m_00000.pt", "m_00010.pt"), 1),
+        (("run-7/epoch_0/m.pt", "run-7/epoch_1/m.pt"), 1),
+        (("m_1.pt", "m_2.pt"), 0),
+        (("m_0.pt", "last.pt"), 0),
+        (("m.pt", "m.pt"), 0),
+    ],
+)
+def test_a_checkpoint_0_of_the_very_first_step_is_passed_over(
+    paths: tuple[str, str], number: int
+) -> None:
+    """Where another of its row follows, and a step behind that."""
+    saves = [save(steps, TRAINED, path=path) for steps, path in zip((1, 3), paths, strict=True)]
+    steps = [step(0, owner(), 1), step(3, TRAINED, 2)]
+
+    assert chosen([steps[0], *saves, steps[1]]) == [saves[number]]
+    assert chosen([steps[0], *saves]) == [saves[0]]
+    late = [save(2, TRAINED, path=paths[0]), saves[1]]
+    assert chosen([steps[0], *late, steps[1]]) == [late[0]]
+
+
 def average(sample: tuple[float, ...], **more: bool) -> Average:
     return Average(kind="Net", weights=20, sample=sample, **more)
 

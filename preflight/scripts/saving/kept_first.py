@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from preflight.resuming.moments import Moment
+from preflight.resuming.moments import Moment, is_next_to_none
 from preflight.scripts.watch import Watch
 
 
@@ -17,9 +17,12 @@ class KeptFirst:
         self._has_all = False
 
     def keep(self, moment: Moment) -> None:
-        """Keep one as it is now, if it is the first; one that tells, in place of weights alone."""
+        """Keep one as it is now, if it is the first; one that tells, in place of weights alone.
+
+        And the next in place of that of the very first step.
+        """
         first, layer = self.save, self._watch.layer
-        if first is None or (moment.tells and not first.tells):
+        if first is None or (moment.tells and not first.tells) or is_next_to_none(first, moment):
             self.save = moment
             if first is not None and first.steps != moment.steps and layer is not None:
                 layer.keep_no_more()
