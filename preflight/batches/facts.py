@@ -143,6 +143,15 @@ class OnTheWay(NamedTuple):
 
     shm_size: int | None = None
 
+    def at_a_time(self, workers: int) -> int:
+        """Give how many batches lie in shared memory at a time.
+
+        Those that are made ahead, and the one that the loop is at. As the next one is taken, its
+        worker is told to make another before the loop's variable lets go of the old one: one more.
+        Of pinned ones, which are copies, a loop holds none there.
+        """
+        return self.prefetch * workers + (1 if self.pinned else 2)
+
 
 class Combined(NamedTuple):
     """What Lightning's CombinedLoader makes of the batches of a loader that it holds."""
