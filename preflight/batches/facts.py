@@ -15,6 +15,8 @@ from preflight.users_code.facts import Frame, Lack
 
 LOST = "the process that draws from it was lost"
 
+_IN_THREAD = "Exception in thread"
+
 NO_TIME = "the budget was used up before its first batch came"
 """Why none was drawn, where a reader of a GO must know of it."""
 
@@ -95,6 +97,16 @@ class Traceback(NamedTuple):
 
     unsent: bool = False
     """Whether a worker could not send what it had made."""
+
+    @property
+    def is_of_thread(self) -> bool:
+        """Whether a thread has died of it."""
+        return self.title.startswith(_IN_THREAD)
+
+    @property
+    def thread(self) -> str:
+        """The name of that thread."""
+        return self.title.removeprefix(_IN_THREAD).strip(" :")
 
 
 class Parcel(NamedTuple):
