@@ -152,8 +152,8 @@ def _unused(taken: TakenFor, facts: FirstBatches) -> Finding | None:
             also=_made_at(facts),
             severity=Severity.ERROR if taken.is_sure else Severity.WARNING,
             why=f"Python raises `{found.error}` at step {number - 1}, and training stops there.",
-            fix="Have the collate function give this part in each batch, or ask for it in the loop "
-            "before it is used.",
+            fix=f"Have {_MAKERS} give this part each time, or ask for it in the loop before it is "
+            "used.",
             evidence={
                 "loader": facts.name,
                 "part": written(found.use.at),
@@ -172,12 +172,19 @@ _OF_COMBINED = (
 )
 
 
+# A collate function, unless nothing is batched, or the loop goes over a class of the job's own.
+_MAKERS = "what makes the batch, its collate function or an __iter__,"
+
+
 def _fix(taking: Taking, batch: Structure, *, is_said: bool) -> str:
     where = "Say in `unpack` what the loop takes" if is_said else "Take the batch as it comes"
     if batch.kind == "dict" and batch.keys:
         keys = ", ".join(f"batch[{key!r}]" for key in batch.keys[:3])
         return f"{where}, by its keys: {keys}."
-    return f"{where}; or have the collate function give {shown(taking.text)}."
+    make = f"have {_MAKERS} give {shown(taking.text)}"
+    if batch.kind == "none":
+        return f"{make[0].upper()}{make[1:]} each time, or leave out what is None."
+    return f"{where}; or {make}."
 
 
 # --- held against each other ----------------------------------------------------------------------
@@ -262,7 +269,7 @@ def _not_counted(facts: FirstBatches) -> Iterator[Finding]:
         at=facts.defined.at(facts.name),
         severity=Severity.WARNING,
         why=why,
-        fix=f"Count in the loop: for {name}, batch in enumerate(loader).",
+        fix=f"Count in the loop: for {name}, {shown(found.target)} in enumerate(loader).",
         evidence={"loader": facts.name, "batch": found.batch, "numbers": numbers},
         about=f"{facts.name} {found.name}",
     )

@@ -6,7 +6,8 @@ What it finds
     ends without one. Then, loaders are run past their end and into a second epoch, where that takes
     no longer than a quarter of `--budget`, in a process of their own; where no budget is given, 15
     s, and 3 s for a stream without a length. Found are a second epoch that gives nothing, or
-    raises; an exception, a hang or a worker that dies behind the first batches; a `len()` that is
+    raises; an exception, a hang, or a worker or a thread that dies, behind the first batches; a
+    `len()` that is
     not the number of batches that come; epochs of different sizes; samples of a stream that come
     once from each worker, or from two of them, or from none (or once from each shard of
     `datasets`), held against an epoch of it without workers, or, where it does not end in time,
@@ -47,15 +48,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from preflight.check import Foreign, check
-from preflight.facts import AgainIn, Epoch, EpochLength, FirstBatches, Sent, Standing, WholePass
+from preflight.facts import AgainIn, EpochLength, FirstBatches, Sent, WholePass
 from preflight.finding import Finding, Severity
 from preflight.job import Job
-from preflight.values.exit_status import ending
 from preflight.values.names import counted, shown
 
+from ._dead_thread import dead_thread, lost_in_pass
 from ._end_among import among_workers
+from ._end_broken import broken
 from ._end_left_out import left_out
-from ._first_line import first_line, in_full
+from ._first_line import in_full
 
 # Part of an epoch by which another one may differ: groups by length do not come out even.
 _UNEVEN = 0.05
@@ -114,11 +116,17 @@ def _cause(epoch: EpochLength) -> str:
 
 
 def _epochs(facts: WholePass) -> Iterator[Finding]:
-    last = facts.epochs[-1]
+    last, dead = facts.epochs[-1], dead_thread(facts.printed)
+    swallowed = facts.lost is not None and facts.lost.error  # tells what a worker said
     if last.ended in ("raised", "died", "stuck"):
         if not facts.told_by:
-            yield _broken(facts, last)
-    elif any(one.ended == "over" and not one.batches for one in facts.epochs):
+            yield broken(loader_end.found, facts, dead, _evidence(facts))
+        return
+    if dead is not None and (facts.lacking or not facts.printed_before) and not swallowed:
+        yield lost_in_pass(loader_end.found, facts, dead, _evidence(facts))
+        if facts.lacking:
+            return
+    if any(one.ended == "over" and not one.batches for one in facts.epochs):
         yield _nothing(facts)
     elif facts.among is not None:
         place = facts.defined.at(facts.name)
@@ -133,44 +141,6 @@ def _epochs(facts: WholePass) -> Iterator[Finding]:
 
 
 # --- epochs that end badly ------------------------------------------------------------------------
-
-
-def _broken(facts: WholePass, last: Epoch) -> Finding:
-    """Tell of an exception, a worker that dies or a hang, behind the first batches."""
-    which = "" if len(facts.epochs) == 1 else " of the second epoch"
-    count = counted(last.batches, *_BATCH)
-    after = f"after {count}{which}" if last.batches else f"at the begin{which}"
-    standing = _telling(facts.standing) if last.ended == "stuck" else None
-    frames = facts.frames if standing is None else standing.users
-    match last.ended:
-        case "raised":
-            what = f"raises{'' if facts.worker is None else ' in a worker'} {after}: "
-            what += shown(first_line(facts.error))
-        case "died":
-            status = "has ended" if facts.exit_status is None else ending(facts.exit_status)
-            who = "the process that draws" if facts.worker is None else "a worker"
-            what = f"gives no batch {after}, since {who} {status}"
-        case _:
-            what = f"gives no batch for {facts.waited or 0:g} s {after}"
-            inner = None if standing is None else (standing.users or standing.lines)[-1]
-            if standing is not None and inner is not None:
-                line = shown(inner.text or inner.function)
-                what += f": {standing.process} stands in {shown(inner.function)} (`{line}`)"
-    return loader_end.found(
-        what,
-        at=frames[-1].place(facts.name) if frames else facts.defined.at(facts.name),
-        also=tuple(one.place() for one in frames[:-1]),
-        why=f"Training {'stands' if last.ended == 'stuck' else 'stops'} there"
-        + (", when its first epoch was trained." if which else "."),
-        fix="Mend this line, or what it is given." if frames else _unplaced(last.ended),
-        evidence=_evidence(facts),
-        about=facts.name,
-    )
-
-
-def _unplaced(ended: str) -> str:
-    """Say what to do where no line of the job's own is told."""
-    return "Mend what it waits for there." if ended == "stuck" else "Mend what it is given there."
 
 
 def _nothing(facts: WholePass) -> Finding:
@@ -280,12 +250,6 @@ def _miscounted(facts: WholePass, length: int) -> Finding:
 
 
 # --- words ----------------------------------------------------------------------------------------
-
-
-def _telling(standing: tuple[Standing, ...]) -> Standing | None:
-    """Give the process whose place tells most: a worker in a line of the user's own."""
-    users = [one for one in standing if one.users]
-    return users[-1] if users else next((one for one in standing if one.lines), None)
 
 
 def _evidence(facts: WholePass) -> dict[str, str | int | float]:

@@ -4,10 +4,11 @@ What it finds
     A batch goes from a worker to the training process through shared memory, and on Linux each
     tensor of it is an open file on its way. Real batches are measured: the largest of the first
     few, and those of an epoch as far as it was run, since those of long samples may come late. As
-    many as the workers make ahead (`prefetch_factor` x `num_workers`, and the one in use), for all
-    ranks of this node, are held against what is free in /dev/shm; its tensors against the open
-    files that a process may have (`ulimit -n`). Found as well is a loader that stopped for want of
-    either while it was drawn from.
+    many as the workers make ahead (`prefetch_factor` x `num_workers`), the one that the loop is at,
+    and the one that it takes next while it still holds that, for all ranks of this node, are held
+    against what is free in /dev/shm; its tensors against the open files that a process may have
+    (`ulimit -n`). Found as well is a loader that stopped for want of either while it was drawn
+    from.
 
 Why it matters
     Containers have 64 MB of /dev/shm by default. As soon as the workers are faster than the GPU, a
@@ -49,12 +50,19 @@ class _Room(NamedTuple):
 
     @property
     def batches(self) -> int:
-        """Batches of one rank that are there at a time: made ahead, and the one in use."""
-        ahead = self.way.prefetch * self.workers + 1
+        """Batches of one rank that lie in shared memory at a time."""
+        return self._of_epoch(self.way.at_a_time(self.workers))
+
+    @property
+    def open_batches(self) -> int:
+        """Batches that the training process has open: made ahead, and the one in use."""
+        return self._of_epoch(self.way.prefetch * self.workers + 1)
+
+    def _of_epoch(self, ahead: int) -> int:
         return ahead if self.way.length is None else min(ahead, self.way.length)
 
-    def fitting(self, each: int, room: int, fixed: int = 1) -> int:
-        """Give the largest number of workers with which it fits."""
+    def fitting(self, each: int, room: int, fixed: int) -> int:
+        """Give the largest number of workers with which it fits, beside as many batches."""
         return max((room // each - fixed) // self.way.prefetch, 0) if each else self.workers
 
 
@@ -97,7 +105,7 @@ def _of_memory(facts: FirstBatches, room: _Room) -> Iterator[Finding]:
     need = each * room.batches * room.ranks
     if free is None or not each or need <= free:
         return
-    most = room.fitting(each * room.ranks, free)
+    most = room.fitting(each * room.ranks, free, fixed=way.at_a_time(0))
     ranks = f" of {counted(room.ranks, 'rank')} each" if room.ranks > 1 else ""
     size = way.shm_size or free
     wanted = -(-(need + size - free) * 5 // (4 * _GIB))
@@ -128,7 +136,8 @@ def _of_memory(facts: FirstBatches, room: _Room) -> Iterator[Finding]:
 
 def _lightest(room: _Room, each: int, free: int) -> str | None:
     """Say whether it would fit with one batch ahead."""
-    if room.way.prefetch > 1 and each * (room.workers + 1) * room.ranks <= free:
+    one_ahead = room.way._replace(prefetch=1).at_a_time(room.workers)
+    if room.way.prefetch > 1 and each * one_ahead * room.ranks <= free:
         return "prefetch_factor=1 fits today, with as many workers."
     return "num_workers=0 runs today: then no batch is on its way."
 
@@ -147,15 +156,15 @@ def _of_files(facts: FirstBatches, room: _Room) -> Iterator[Finding]:
     if limit is None or not each:
         return
     free = max(limit - way.open_before - _BESIDE, 0)
-    in_worker = each * min(way.prefetch + 1, room.batches)
-    in_trainer = 0 if way.pinned else each * room.batches
+    in_worker = each * min(way.prefetch + 1, room.open_batches)
+    in_trainer = 0 if way.pinned else each * room.open_batches
     is_sure = in_worker > free
     need = in_worker if is_sure else in_trainer
     if need <= free:
         return
     who = "each worker" if is_sure else "the training process"
     held = "needs" if is_sure else "needs, where one worker is slower than the others,"
-    most = room.fitting(each, free) if not is_sure else 0
+    most = room.fitting(each, free, fixed=1) if not is_sure else 0
     fewer = f"; or take num_workers={most}" if most else ""
     up = max(_USUAL_FILES, 1 << (need * 2).bit_length())
     yield loader_shm.found(

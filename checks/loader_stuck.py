@@ -24,15 +24,14 @@ import re
 from collections.abc import Iterator
 
 from preflight.check import check
-from preflight.facts import FirstBatches, Frame, Standing, Traceback
+from preflight.facts import FirstBatches, Frame, Standing
 from preflight.finding import Finding, Location, Severity
 from preflight.job import Job
 from preflight.values.exit_status import ending
 from preflight.values.names import counted, shown
 
+from ._dead_thread import MEND, dead_thread, has_died, loses, means
 from ._first_line import first_line, in_full
-
-_IN_THREAD = "Exception in thread"
 
 _KILLED = -9
 
@@ -44,7 +43,6 @@ _UNSEEN = (
 
 # What tarfile says of a shard that it does not unpack.
 _OF_ZSTD = re.compile(r"ReadError\b.*'([^']+\.tar\.zstd?)'")
-_MEND_THREAD = "Mend this line, or have the thread hand its exception to whoever waits for it."
 
 
 def _told(facts: FirstBatches, _: Job) -> str | None:
@@ -87,15 +85,14 @@ def _stuck(facts: FirstBatches, job: Job) -> Finding:
             about=facts.name,
         )
     at = _telling(facts)
-    dead = next((one for one in facts.printed if _is_thread(one) and one.frames), None)
+    dead = dead_thread(facts.printed)
     if dead is not None:
         return loader_stuck.found(
-            f"{_after(facts)} no batch for {facts.waited:g} s: its {_thread(dead)} has died of "
-            f"{shown(first_line(dead.error))}",
+            f"{_after(facts)} no batch for {facts.waited:g} s: {has_died(dead)}",
             at=_place(dead.frames, facts),
             also=tuple(one.users[-1].place() for one in facts.standing if one.users),
             why="A thread that dies does not stop the job: training waits for it for ever.",
-            fix=_MEND_THREAD,
+            fix=MEND,
             evidence=_evidence(facts),
             about=facts.name,
         )
@@ -118,7 +115,7 @@ def _stuck(facts: FirstBatches, job: Job) -> Finding:
 
 
 def _died(facts: FirstBatches) -> Finding:
-    own = next((one for one in reversed(facts.printed) if not _is_thread(one)), None)
+    own = next((one for one in reversed(facts.printed) if not one.is_of_thread), None)
     if facts.exit_status == _KILLED:
         own = None  # it said nothing: what was printed is of others, whom it left waiting
     status = "ended" if facts.exit_status is None else ending(facts.exit_status)
@@ -169,32 +166,25 @@ def _mended(error: str) -> str:
 def _threads(facts: FirstBatches) -> Iterator[Finding]:
     """Tell threads that have died: nobody is told of that who waits for what they do."""
     seen = set()
-    for one in filter(_is_thread, facts.printed):
+    came = len(facts.batches)
+    lacking = (facts.length or 0) - came if facts.ended == "over" else 0
+    for one in facts.printed:
         key = (one.error, one.frames[-1:])
-        if key in seen or not one.frames:
+        if key in seen or not one.frames or not one.is_of_thread:
             continue
         seen.add(key)
         yield loader_stuck.found(
-            f"loses its {_thread(one)}, which dies of {shown(first_line(one.error))}",
+            loses(one),
             at=_place(one.frames, facts),
-            severity=Severity.WARNING if facts.batches else Severity.ERROR,
-            why="A thread that dies does not stop the job: whoever waits for what it does waits "
-            "for ever.",
-            fix=_MEND_THREAD,
+            severity=Severity.WARNING if came and lacking <= 0 else Severity.ERROR,
+            why=means(came, lacking),
+            fix=MEND,
             evidence={"loader": facts.name},
             about=f"{facts.name} thread",
         )
 
 
 # --- words ----------------------------------------------------------------------------------------
-
-
-def _is_thread(one: Traceback) -> bool:
-    return one.title.startswith(_IN_THREAD)
-
-
-def _thread(one: Traceback) -> str:
-    return f"thread {shown(one.title.removeprefix(_IN_THREAD).strip(' :'))}"
 
 
 def _after(facts: FirstBatches) -> str:

@@ -168,5 +168,6 @@ def _fix(one: Unloadable, job: Job) -> str:
         return "Send what it is made of, and make it in the worker, when an item is first read."
     return (
         f"Let it be made again from what is sent: give {shown(name)} a __reduce__ that returns "
-        f"{shown(name)} and a tuple of what {shown(name)}(...) was called with."
+        f"{shown(name)} and a tuple of what {shown(name)}(...) was called with; where that was "
+        f"keywords, it returns functools.partial({shown(name)}, ...) with them, and an empty tuple."
     )

@@ -221,6 +221,8 @@ SHARED = "loaders/test_fixes_of_data.py:test_what_is_opened_in_the_worker_is_sha
 LMDB = "loaders/test_fixes_of_data.py:test_an_lmdb_without_its_lock_table_may_be_shared"
 SENT = "test_fixes_that_are_code.py:test_a_lock_and_a_result_go_to_a_worker_as_it_is_printed"
 ELSEWHERE: Mapping[str, str] = {
+    "functools.partial({}, ...)": "checks/test_loader_unloadable.py:"
+    "test_the_advice_names_the_class_and_works",
     'map_location="cpu"': "formats/torch/test_devices.py:"
     "test_a_device_that_a_checksum_covers_is_read_by_map_location",
     **dict.fromkeys(

@@ -15,6 +15,8 @@ from preflight.users_code.facts import Frame, Lack
 
 LOST = "the process that draws from it was lost"
 
+_IN_THREAD = "Exception in thread"
+
 NO_TIME = "the budget was used up before its first batch came"
 """Why none was drawn, where a reader of a GO must know of it."""
 
@@ -96,6 +98,16 @@ class Traceback(NamedTuple):
     unsent: bool = False
     """Whether a worker could not send what it had made."""
 
+    @property
+    def is_of_thread(self) -> bool:
+        """Whether a thread has died of it."""
+        return self.title.startswith(_IN_THREAD)
+
+    @property
+    def thread(self) -> str:
+        """The name of that thread."""
+        return self.title.removeprefix(_IN_THREAD).strip(" :")
+
 
 class Parcel(NamedTuple):
     """What one batch takes while it is on its way from a worker, or is held."""
@@ -142,6 +154,15 @@ class OnTheWay(NamedTuple):
     """Bytes of /dev/shm that were free before the workers were started; None: there is none."""
 
     shm_size: int | None = None
+
+    def at_a_time(self, workers: int) -> int:
+        """Give how many batches lie in shared memory at a time.
+
+        Those that are made ahead, and the one that the loop is at. As the next one is taken, its
+        worker is told to make another before the loop's variable lets go of the old one: one more.
+        Of pinned ones, which are copies, a loop holds none there.
+        """
+        return self.prefetch * workers + (1 if self.pinned else 2)
 
 
 class Combined(NamedTuple):

@@ -250,6 +250,8 @@ def _as_far_as(first: FirstBatches, further: Further) -> FirstBatches:
     if first.on_the_way is not None:
         way = first.on_the_way._replace(heaviest=whole.heaviest, heaviest_at=whole.heaviest_at)
         first = replace(first, on_the_way=way)
+    if whole.lacking and whole.printed_before:  # a thread's death, which is told of the epoch
+        first = replace(first, printed=tuple(one for one in first.printed if not one.is_of_thread))
     past_end = epoch.batches if whole.is_past_the_end else None
     return replace(
         first, past_end=past_end, furthest=epoch.batches, rows=epoch.rows, forms=whole.forms

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from preflight.batches.facts import Form, Standing
+from preflight.batches.facts import Form, Standing, Traceback
 from preflight.epochs.facts import (
     ArchivesRead,
     Changing,
@@ -180,8 +180,27 @@ class WholePass:
     standing: tuple[Standing, ...] = ()
     """Where each process stood then."""
 
+    printed: tuple[Traceback, ...] = ()
+    """Exceptions that its processes and threads had printed by the end of its last epoch."""
+
+    printed_before: bool = False
+    """Whether a thread printed one of them when the first batches were drawn, too."""
+
     told_by: str = ""
     """The check that tells already why it was no further; empty: none does."""
+
+    @property
+    def lacking(self) -> int:
+        """Batches by which its last epoch ended before the other one, or before `len()`.
+
+        Each worker's own last batch may be one more or less.
+        """
+        if not self.epochs or self.epochs[-1].ended != "over" or self.resampled or self.resumes:
+            return 0
+        most = max(self.length or 0, *(one.batches for one in self.epochs))
+        uneven = max(self.num_workers - 1, 0) if self.is_iterable else 0
+        lacking = most - self.epochs[-1].batches
+        return lacking if lacking > uneven else 0
 
     @property
     def is_past_the_end(self) -> bool:

@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 
 from preflight.batches.facts import LOST, FirstBatches
 from preflight.batches.pass_facts import Further, RandomDraws, WholePass
-from preflight.batches.read import Watching
+from preflight.batches.read import Watching, traceback_of
 from preflight.batches.stacks import stacks
+from preflight.batches.tracebacks import in_epoch, printed
 from preflight.epochs.facts import SameOrder
 from preflight.flow.facts import Flow
 from preflight.flow.told import counts_of, flow_of
@@ -106,6 +107,10 @@ def _whole(first: FirstBatches, reason: str, watch: _Watch) -> WholePass:
         WholePass, {**told, "name": first.name, "num_workers": first.num_workers, "standing": []}
     )
     epochs = seen.epochs
+    text = watch.anew.text()
+    said = [printed(in_epoch(text, mark)) for mark in watch.marks.get(first.name, ())]
+    died = tuple(traceback_of(one, watch.watching.root) for each in said for one in each)
+    before = {(one.error, one.frames) for one in first.printed if one.is_of_thread}
     if seen.goes_on:
         number = len(first.batches) + epochs[0].batches
         epochs = (replace(epochs[0], batches=number, rows=None), *epochs[1:])
@@ -114,6 +119,8 @@ def _whole(first: FirstBatches, reason: str, watch: _Watch) -> WholePass:
         epochs=epochs,
         defined=first.defined,
         start_method=first.start_method,
+        printed=died,
+        printed_before=any((one.error, one.frames) in before for one in died),
         standing=told.get("standing", ()),
     )
 
@@ -143,6 +150,9 @@ class _Watch:
         self.watching = wanted.watching
         self.whole: dict[str, dict[str, Any]] = {}
         self.draws: dict[str, dict[str, Any]] = {}
+        self.marks: dict[str, list[int]] = {}
+        """Those that stand in what is printed while epochs of a loader are run."""
+
         self.futile = ""
         self._first = first
         self._name = ""
@@ -174,6 +184,7 @@ class _Watch:
                 self._seen.update(said)
             case {"at": int(number)}:
                 self._at = number
+                self.marks.setdefault(self._name, []).extend(said.get("marks", ()))
             case {"epoch": one} | {"form": one}:
                 assert self._seen is not None  # noqa: S101  for the type checker
                 self._seen["epochs" if "epoch" in said else "forms"].append(one)

@@ -184,7 +184,7 @@ class _Watch:
                 "seconds_each": tuple(self._seconds[1:]),
                 **_facts_of(how),
                 "on_the_way": self._on_the_way(),
-                "printed": tuple(_told(one, self.watching.root) for one in every),
+                "printed": tuple(traceback_of(one, self.watching.root) for one in every),
             }
         )
         if self._flow is not None:
@@ -260,7 +260,7 @@ def _facts_of(plain: Mapping[str, Any]) -> dict[str, Any]:
     return {**{name: getattr(built, name) for name in plain if name != "standing"}, **more}
 
 
-def _told(one: Printed, root: str) -> Traceback:
+def traceback_of(one: Printed, root: str) -> Traceback:
     """Give a printed exception as facts."""
     return Traceback(
         title=one.title,

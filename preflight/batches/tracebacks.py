@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import re
 import traceback
 from collections.abc import Iterable, Iterator, Sequence
@@ -21,6 +23,11 @@ _CHAIN = ("During handling of the above", "The above exception was")
 _LONGEST = 2_000
 
 
+# What is written to standard error as an epoch is run, among all that is printed there.
+_BEGINS, _ENDS = "\n-- preflight: epoch {} begins --\n", "\n-- preflight: epoch {} ends --\n"
+_ANY_BEGINS = re.compile(_BEGINS.format(r"\d+"))
+
+
 class Printed(NamedTuple):
     """An exception as it was printed."""
 
@@ -28,6 +35,20 @@ class Printed(NamedTuple):
     error: str
     calls: tuple[traceback.FrameSummary, ...]
     """The innermost last."""
+
+
+def mark(number: int, *, is_end: bool = False) -> None:
+    """Write to standard error that an epoch begins, or that it ends, by a number of its own."""
+    with contextlib.suppress(OSError):
+        os.write(2, (_ENDS if is_end else _BEGINS).format(number).encode())
+
+
+def in_epoch(text: str, number: int) -> str:
+    """Give what was printed in an epoch; of one that did not end, until another one begins."""
+    _, begins, behind = text.partition(_BEGINS.format(number))
+    if not begins:
+        return ""  # so much was printed behind it that it was not kept
+    return _ANY_BEGINS.split(behind.partition(_ENDS.format(number))[0], maxsplit=1)[0]
 
 
 def our_failure(said: Printed, text: str) -> ElsewhereError | None:

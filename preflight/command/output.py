@@ -22,6 +22,9 @@ from preflight.settings.toml_file import SettingsError
 from preflight.values.small_files import OddFileError, read_small
 from preflight.values.version import __version__
 
+# Of a picture, in which `preflight run` shows a batch.
+_PICTURES = (".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp", ".tif", ".tiff")
+
 
 class OutputError(ValueError):
     """A file that cannot be written or read, or whose format cannot be told."""
@@ -110,6 +113,12 @@ def files(words: Sequence[str]) -> tuple[tuple[str, str], ...]:
             known = ", ".join(render.FORMATS)
             named = form or "in front of the ="
             raise OutputError(f"-o {word}: there is no format {named}; there are {known}")
+        name, suffix = os.path.splitext(path)
+        if not form and suffix.lower() in _PICTURES:
+            batch = shlex.join(["--show-batch", f"{name}.png"])
+            raise OutputError(
+                f"-o {word}: a report is no picture; preflight run has one of a batch:  {batch}"
+            )
         if not form:
             known = ", ".join(render.SUFFIXES)
             raise OutputError(f"-o {word}: the suffix says no format ({known}); say json={word}")

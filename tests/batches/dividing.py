@@ -44,6 +44,11 @@ def divided(sample: Callable[[int], Any], number: int = NUMBER) -> Callable[[int
     return lambda id_, of_: map(sample, range(id_, number, of_))
 
 
+def counted(make: Callable[[int, int], Iterable[Any]]) -> Callable[[int, int], Any]:
+    """Have each worker say at which of its samples it is."""
+    return lambda id_, of_: enumerate(make(id_, of_))
+
+
 # --- samples --------------------------------------------------------------------------------------
 
 
@@ -101,6 +106,11 @@ class Sample:
 
 def by_chance(_number: int) -> Any:
     return random.choice(WORDS)
+
+
+def noisy(number: int) -> Any:
+    """Give what no part names, and chance makes another one."""
+    return number + torch.rand(3)
 
 
 def in_turn(number: int) -> Any:
@@ -166,6 +176,14 @@ def made_alike(_id: int, of_: int) -> Any:
     """Make samples by the same random numbers in each worker, as many as its part has."""
     rng = random.Random(5)
     return (torch.tensor([rng.random()]) for _ in range(NUMBER // of_))
+
+
+def made_alike_by_chance(id_: int, of_: int) -> Any:
+    return ((number, noisy(number)) for number in made_alike(id_, of_))
+
+
+def without_an_end(id_: int, of_: int) -> Any:
+    return map(tensor, itertools.count(id_, of_))
 
 
 def mixed(id_: int, of_: int) -> Any:
@@ -263,6 +281,9 @@ def repeated() -> dict[str, Any]:
         "many": of(whole(int, 30_000), batch_size=500),
         "web": web(),
         "made_alike": of(made_alike),
+        "counted": of(counted(whole(tensor))),
+        "counted_by_chance": of(counted(whole(noisy))),
+        "made_alike_by_chance": of(made_alike_by_chance),
         "web_one_by_one": web(batch_size=None),
         "web_rebatched": web(batch_size=None).shuffle(100).batched(4),
     }
@@ -293,6 +314,11 @@ def even() -> dict[str, Any]:
         "words": of(divided(word)),
         "labels": of(divided(label)),
         "padded": of(divided(padded)),
+        "counted": of(counted(divided(tensor))),
+        "counted_unevenly": of(counted(divided(tensor, 41))),
+        "counted_one_by_one": of(counted(divided(tensor)), batch_size=None, num_workers=3),
+        "counted_by_chance": of(counted(divided(noisy))),
+        "counted_by_chance_unevenly": of(counted(divided(noisy, 41))),
         "constant": of(divided(constant)),
         "constant_of_each": of(whole(constant)),
         "augmented": of(divided(augmented)),
@@ -324,6 +350,11 @@ def even() -> dict[str, Any]:
             num_workers=2,
         ),
     }
+
+
+def endless() -> Any:
+    """Give one that is left before its end: each worker has its part, and counts."""
+    return of(counted(without_an_end))
 
 
 def drawn() -> dict[str, Any]:

@@ -5,8 +5,11 @@
 from __future__ import annotations
 
 import itertools
+import queue
 import random
+import threading
 import time
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -272,6 +275,34 @@ def bad() -> dict[str, Any]:
 
 def stops() -> Any:
     return of(Stops(), num_workers=2)
+
+
+class Fed:
+    """Has a thread take its batches, which may die behind the first ones."""
+
+    def __init__(self, dies_at: int) -> None:
+        self.loader, self.dies_at = of(), dies_at
+
+    def __len__(self) -> int:
+        return len(self.loader)
+
+    def _feed(self, batches: queue.Queue[Any]) -> None:
+        try:
+            for number, batch in enumerate(self.loader):
+                if number == self.dies_at:
+                    raise RuntimeError("no room")
+                batches.put(batch)
+        finally:
+            batches.put(None)
+
+    def __iter__(self) -> Iterator[Any]:
+        batches: queue.Queue[Any] = queue.Queue(1)
+        threading.Thread(target=self._feed, args=(batches,), daemon=True).start()
+        return iter(batches.get, None)
+
+
+def fed() -> dict[str, Any]:
+    return {"whole": Fed(-1), "loses_its_thread": Fed(6)}
 
 
 def sound() -> dict[str, Any]:

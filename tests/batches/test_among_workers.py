@@ -13,7 +13,7 @@ import preflight
 from preflight.batches.child.between_workers import Noted, of_shards, repeated_so_far
 from preflight.findings.finding import Finding
 from preflight.findings.report import Report
-from tests.batches.dividing import lay_shards
+from tests.batches.dividing import divided, lay_shards, of
 from tests.warming import copies
 
 pytestmark = pytest.mark.slow
@@ -25,12 +25,14 @@ REPEATED: Mapping[str, str] = {
     **dict.fromkeys(
         [
             *("tensors", "dicts", "texts", "pairs", "words", "labels", "padded", "augmented"),
+            *("counted", "counted_by_chance"),
             *("pictures", "of_bytes", "objects", "shuffled", "persistent", "dropped", "web"),
             "web_rebatched",
         ],
         "80 samples in place of 40",
     ),
     "made_alike": "40 samples in place of 20",
+    "made_alike_by_chance": "40 samples in place of 20",
     "three_workers": "120 samples in place of 40",
     "chained": "120 samples in place of 60",
     "packed": "20 batches in place of 10",
@@ -111,6 +113,18 @@ def test_streams_that_are_divided_or_drawn_by_chance_are_left_alone(
     assert "past the end" in report.targets[0].text
 
 
+def test_a_divided_stream_that_is_left_before_its_end_may_count_in_each_worker(
+    tmp_path: Path,
+) -> None:
+    shutil.copy(DIVIDING, tmp_path)
+    report = preflight.run(
+        "dividing:endless", folder=str(tmp_path), select=["loader-end"], budget=8.0
+    )
+
+    assert "batches drawn" in report.targets[0].text
+    assert report.findings == ()
+
+
 def test_shards_that_all_workers_draw_alike_are_told_once(seen: Callable[[str], Report]) -> None:
     """Also where each puts their samples into another order."""
     found = {one.at.name: one for one in seen("drawn").findings}
@@ -138,7 +152,7 @@ def test_what_workers_have_given_so_far_is_held_against_each_other(
     for samples in rounds:
         if samples:
             noted.take([f"caption {one}" for one in samples])
-    found = repeated_so_far(noted)
+    found = repeated_so_far(of(divided(int)), noted)
 
     assert (found is not None) is is_told
     if found is not None:

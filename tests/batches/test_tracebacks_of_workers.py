@@ -6,7 +6,7 @@ import traceback
 
 import pytest
 
-from preflight.batches.tracebacks import in_worker
+from preflight.batches.tracebacks import in_epoch, in_worker
 from preflight.users_code.frames import said_by
 
 
@@ -81,3 +81,15 @@ def test_a_text_of_several_lines_is_told_alike_with_workers_and_without() -> Non
     assert said is not None
     assert said.error == said_by(ValueError(long))
     assert said.error == "ValueError: sample 9 is not what it should be: line 1 line 2"
+
+
+def test_what_is_printed_outside_of_an_epoch_is_not_of_it() -> None:
+    def marked(number: int, word: str) -> str:
+        return f"\n-- preflight: epoch {number} {word} --\n"
+
+    ended = marked(7, "begins") + "mine" + marked(7, "ends") + "behind it"
+    stuck = "before" + marked(8, "begins") + "its own" + marked(9, "begins") + "of another one"
+
+    assert in_epoch("before" + ended, 7) == "mine"
+    assert in_epoch(stuck, 8) == "its own"
+    assert in_epoch("so much that its begin is lost" + marked(7, "ends"), 7) == ""

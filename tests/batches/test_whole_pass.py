@@ -107,6 +107,21 @@ def test_a_hang_behind_the_first_batches_is_told_with_its_line(
     assert finding.at.file == "epochs.py"
 
 
+def test_a_thread_that_dies_behind_the_first_batches_is_told_with_its_line(
+    copies: None, tmp_path: Path
+) -> None:
+    """The loop over it ends as if that were all, and one that loses none is left alone."""
+    (finding,) = look(tmp_path, "fed").findings
+
+    assert (finding.check, finding.evidence["loader"]) == (
+        "loader-end",
+        "epochs:fed['loses_its_thread']",
+    )
+    assert finding.message.endswith("(_feed), which dies of RuntimeError: no room")
+    assert finding.why == "The loop over it ends after 6 batches of 10, without an error."
+    assert finding.at.file == "epochs.py"
+
+
 def test_an_endless_stream_is_run_as_long_as_the_budget_allows(
     copies: None, tmp_path: Path
 ) -> None:

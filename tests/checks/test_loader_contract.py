@@ -43,6 +43,18 @@ def found(*batches: Structure, takes: str = "", **more: bool) -> list[Finding]:
     return ask("loader-contract", facts)
 
 
+@pytest.mark.parametrize("batch", [Structure(kind="none"), Structure(kind="int")])
+def test_of_what_no_collate_function_may_have_made_none_alone_is_blamed(batch: Structure) -> None:
+    """A class around a DataLoader gives None, and one that batches nothing gives an int."""
+    (one,) = found(batch, takes="images, labels")
+    makers = "what makes the batch, its collate function or an __iter__, give (images, labels)"
+    takes_none = batch.kind == "none"
+
+    assert makers in (one.fix or "")
+    assert ("Take the batch as it comes" in (one.fix or "")) is not takes_none
+    assert ((one.fix or "").endswith("each time, or leave out what is None.")) is takes_none
+
+
 def begin_of(error: object) -> str:
     """Give what all versions of Python say alike."""
     return str(error).partition("(")[0].strip()
@@ -317,6 +329,37 @@ def counted(numbers: list[int], takes: str = "step, batch", workers: int = 0) ->
     batches = tuple(structure_of((one, "xy")) for one in numbers)
     facts = FirstBatches(name="train:make", ended="enough", batches=batches, taken_for=taken)
     return ask("loader-contract", dataclasses.replace(facts, num_workers=workers))
+
+
+@pytest.mark.parametrize(
+    ("takes", "loop"),
+    [
+        ("step, batch", "step, (_, batch)"),
+        ("step, (x, y)", "step, (_, (x, y))"),
+        ("batch, step", "step, (batch, _)"),
+        ("for i, (step, batch) in enumerate(loader):", "step, (_, batch)"),
+    ],
+)
+def test_a_loop_that_counts_by_itself_takes_the_same_batch(takes: str, loop: str) -> None:
+    """What is printed is run, and the names are what they were before, but for the number."""
+    batch = ("xy", 3) if takes.startswith("batch") else (3, "xy")
+    taken = (TakenFor(takes=takes, file="train.py", line=9),)
+    batches = tuple(structure_of(batch) for _ in range(3))
+    facts = FirstBatches(name="train:make", ended="enough", batches=batches, taken_for=taken)
+    (one,) = [one for one in ask("loader-contract", facts) if "numbers" in one.evidence]
+    printed = (one.fix or "").removeprefix("Count in the loop: ").removesuffix(".")
+    seen: list[tuple[object, ...]] = []
+    names = "step, x, y" if "x" in loop else "step, batch"
+    exec(f"{printed}: seen.append(({names}))", {"seen": seen, "loader": [batch] * 3})
+
+    assert printed == f"for {loop} in enumerate(loader)"
+    assert seen == [(at, *("xy" if "x" in loop else ["xy"])) for at in range(3)]
+
+
+def test_a_batch_with_a_number_by_key_is_taken_whole() -> None:
+    (one,) = keyed_by("global_step", [3, 3, 3])
+
+    assert one.fix == "Count in the loop: for global_step, batch in enumerate(loader)."
 
 
 def keyed_by(name: str, numbers: list[int]) -> list[Finding]:

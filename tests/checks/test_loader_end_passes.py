@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import pytest
 
-from preflight.facts import Among, Epoch, Frame, WholePass
+from preflight.facts import Among, Epoch, Frame, Standing, Traceback, WholePass
 from preflight.finding import Severity
 from preflight.objects.facts import Definition
 from preflight.testing import ask
@@ -126,3 +127,71 @@ def test_an_exception_is_told_at_the_users_own_line() -> None:
         "raises in a worker after 2 batches of the second epoch: IndexError: 9"
     )
     assert (finding.at.file, finding.at.line) == ("data.py", 3)
+
+
+DEAD = Traceback(
+    title="Exception in thread Thread-3 (feed):",
+    error="RuntimeError: no room",
+    frames=(Frame(file="feed.py", line=4, function="feed", text="q.put(made(n))"),),
+)
+
+
+@pytest.mark.parametrize(
+    "printed",
+    [
+        DEAD._replace(title="worker 1"),
+        DEAD._replace(frames=()),
+    ],
+    ids=["of no thread", "in no line of the job's"],
+)
+def test_what_is_printed_beside_an_epoch_is_no_dead_thread(printed: Traceback) -> None:
+    assert ask("loader-end", facts(10, 10, length=10, printed=(printed,))) == []
+
+
+def test_a_thread_that_was_told_of_the_first_batches_is_not_told_again() -> None:
+    assert ask("loader-end", facts(10, 10, length=10, printed=(DEAD,), printed_before=True)) == []
+
+
+@pytest.mark.parametrize(
+    ("seen", "why", "severity"),
+    [
+        (facts(10, 10, length=10), "does not stop the job", "warning"),
+        (facts(6, 6, length=16), "ends after 6 batches of 16, without an error", "error"),
+        (facts(6, 6, length=16, printed_before=True), "after 6 batches of 16", "error"),
+        (facts(16, 6), "ends after 6 batches of 16, without an error", "error"),
+        (facts(16, 0), "does not stop the job", "error"),
+        (facts(9, 9, length=10, **STREAM), "does not stop the job", "warning"),
+    ],
+)
+def test_a_thread_that_dies_says_why_an_epoch_is_short(
+    seen: WholePass, why: str, severity: str
+) -> None:
+    (finding,) = ask("loader-end", dataclasses.replace(seen, printed=(DEAD,)))
+
+    assert finding.message == (
+        "loses its thread Thread-3 (feed), which dies of RuntimeError: no room"
+    )
+    assert why in (finding.why or "")
+    assert finding.severity is Severity[severity.upper()]
+    assert (finding.at.file, finding.at.line) == ("feed.py", 4)
+
+
+def test_a_hang_is_told_where_the_thread_died_that_is_waited_for() -> None:
+    waits = Frame(file="train.py", line=25, function="__iter__", text="b = q.get()")
+    standing = (Standing(process="the training process", lines=(waits,), users=(waits,)),)
+    stuck = facts(cut(6, "stuck"), waited=4.0, standing=standing, printed=(DEAD,))
+    (finding,) = ask("loader-end", stuck)
+
+    assert finding.message == (
+        "gives no batch for 4 s after 6 batches: its thread Thread-3 (feed) has died of "
+        "RuntimeError: no room"
+    )
+    assert (finding.at.line, [one.line for one in finding.also]) == (4, [25])
+
+
+def test_an_exception_names_the_line_of_the_thread_that_died_beside() -> None:
+    late = Frame(file="train.py", line=25, function="__iter__", text="b = q.get(timeout=9)")
+    seen = facts(cut(6, "raised"), error="Empty", frames=(late,), printed=(DEAD,))
+    (finding,) = ask("loader-end", seen)
+
+    assert (finding.at.line, [one.line for one in finding.also]) == (25, [4])

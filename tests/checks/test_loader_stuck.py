@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from preflight.batches.stacks import standing
 from preflight.batches.tracebacks import printed
 from preflight.facts import FirstBatches, Frame, Standing, Structure, Traceback
@@ -105,3 +107,16 @@ def test_of_a_long_text_the_middle_is_left_out_and_all_is_evidence() -> None:
     assert "ValueError: shapes [3, 224]" in finding.message
     assert finding.message.endswith("see sample 9")
     assert finding.evidence["error"] == error
+
+
+@pytest.mark.parametrize(("length", "severity"), [(None, "WARNING"), (2, "WARNING"), (9, "ERROR")])
+def test_a_thread_that_ends_an_epoch_early_is_an_error(length: int | None, severity: str) -> None:
+    line = Frame(file="train.py", line=9, function="feed", text="q.put(one)")
+    dead = Traceback("Exception in thread Thread-1 (feed):", "KeyError: 1", (line,))
+    short = FirstBatches(
+        name="train:make", ended="over", batches=(BATCH,) * 2, length=length, printed=(dead,)
+    )
+    (finding,) = ask("loader-stuck", short)
+
+    assert finding.severity.name == severity
+    assert ("after 2 batches of 9" in (finding.why or "")) is (length == 9)

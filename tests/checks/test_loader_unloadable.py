@@ -174,18 +174,43 @@ def make():
 """
 
 
+# And `functools.partial(Config, ...) with them`, which takes what has no place in a tuple.
+NEEDS_A_KEYWORD = """
+import functools
+from torch.utils.data import DataLoader
+class Config:
+    def __new__(cls, **given):
+        if "root" not in given:
+            raise TypeError("root is required")
+        self = object.__new__(cls)
+        self.__dict__.update(given)
+        return self
+#    def __reduce__(self): return functools.partial(Config, root=self.root), ()
+class Data(list):
+    def __init__(self):
+        super().__init__([1, 2])
+        self.config = Config(root="x")
+def make():
+    return DataLoader(Data(), num_workers=1, multiprocessing_context="spawn")
+"""
+
+
 @pytest.mark.usefixtures("at_hand")
-def test_the_advice_names_the_class_and_works(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("job", "name"), [(NEEDS_A_NAME, "Unreadable"), (NEEDS_A_KEYWORD, "Config")]
+)
+def test_the_advice_names_the_class_and_works(tmp_path: Path, job: str, name: str) -> None:
     def found() -> list[Finding]:
         report = preflight.run("train.py:make", folder=str(tmp_path), select=["loader-unloadable"])
         return [one for one in report.findings if one.check == "loader-unloadable"]
 
-    (tmp_path / "train.py").write_text(NEEDS_A_NAME)
+    (tmp_path / "train.py").write_text(job)
     (finding,) = found()
-    (tmp_path / "train.py").write_text(NEEDS_A_NAME.replace("#    def", "    def"))
+    (tmp_path / "train.py").write_text(job.replace("#    def", "    def"))
 
     assert finding.fix is not None
-    assert "give Unreadable a __reduce__ that returns Unreadable and a tuple of" in finding.fix
+    assert f"give {name} a __reduce__ that returns {name} and a tuple of" in finding.fix
+    assert f"functools.partial({name}, ...) with them, and an empty tuple" in finding.fix
     assert found() == []
 
 

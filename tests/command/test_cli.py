@@ -73,6 +73,8 @@ def sound(cache: Path) -> Path:
         (["cache", "--baseline", "nothing.json"], "cannot be read"),
         (["cache", "--config", "nothing.toml"], "cannot be read"),
         (["cache", "-o", "report.xyz"], "the suffix says no format"),
+        (["cache", "-o", "batch.png"], "a report is no picture; preflight run"),
+        (["cache", "-o", "my batch.JPEG"], "  --show-batch 'my batch.png'"),
         (["cache", "-o", "sarif=report.json"], "there is no format sarif; there are terminal"),
         (["cache", "-o", "JSON=report.json"], "there is no format JSON"),
         (["cache", "-o", "=report.json"], "there is no format in front of the =; there are"),

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import itertools
 import math
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from preflight.batches.pass_facts import Among
 from preflight.epochs import sample_numbers
 from preflight.loaders.wrappers import real_loader
-from preflight.objects.attributes import classes
+from preflight.objects.attributes import classes, own_attributes
 from preflight.objects.random_state import seed
 
 # Items that are noted; of more, the first are held against each other.
@@ -31,6 +32,9 @@ _ROUNDS = 3
 # Items of two workers that are held against each other, with the same random numbers for each.
 _MOST_FROZEN = 256
 _END = object()
+
+# Seconds in which it is looked whether workers of a stream that was left before its end differ.
+_PATIENCE = 2.0
 
 
 class Noted:
@@ -59,6 +63,12 @@ class Noted:
             by_worker = self.parts.setdefault(name, [[] for _ in range(self.workers)])
             by_worker[worker] += numbers
 
+    def without(self, names: Collection[str]) -> Noted:
+        """Give it without some parts."""
+        other = copy.copy(self)
+        other.parts = {name: one for name, one in self.parts.items() if name not in names}
+        return other
+
     def counts(self, name: str) -> Counter[int]:
         """Count the items of all workers."""
         return Counter(itertools.chain.from_iterable(self.parts.get(name, ())))
@@ -70,10 +80,16 @@ def compare(loader: Any, given: Noted, alone: Noted, seconds: float) -> Among | 
     until = time.monotonic() + seconds
     drops = vars(real).get("drop_last") is True
     name = _alike(given)
-    if name is not None:
-        whole = _repeated(given, alone, name, drops=drops) or _same_parts(given, alone, name)
-        if whole is not None:
-            return whole
+    whole = None if name is None else _repeated(given, alone, name, drops=drops)
+    if whole is not None:
+        return whole
+    counted = _counted(given)
+    if counted and not _give_the_same(vars(real)["dataset"], given.workers, seconds):
+        given, alone = given.without(counted), alone.without(counted)
+        name = _alike(given)
+    whole = None if name is None else _same_parts(given, alone, name)
+    if whole is not None:
+        return whole
     found = _uneven(given, alone, drops=drops)
     if name is None and found is None and given.workers > 1:
         # Each item is made another by chance, and none has a part that says which it is.
@@ -86,13 +102,17 @@ def compare(loader: Any, given: Noted, alone: Noted, seconds: float) -> Among | 
     return found
 
 
-def repeated_so_far(given: Noted) -> Among | None:
+def repeated_so_far(loader: Any, given: Noted) -> Among | None:
     """Say that the workers of a stream that was left before its end have all given the same."""
     given.batches -= given.batches % given.workers
     given.is_whole = False
     name = _alike(given) if given.batches >= _ROUNDS * given.workers > _ROUNDS else None
     if name is None:
         return None
+    if name in _counted(given):
+        dataset = own_attributes(real_loader(loader)).get("dataset")
+        if not _give_the_same(dataset, given.workers, _PATIENCE):
+            return None
     each = min(map(len, given.parts[name]))
     number, unit = each * given.workers, sample_numbers.unit(name)
     return Among(given=number, alone=each, unit=unit, is_repeated=True)
@@ -141,6 +161,21 @@ def _alike(given: Noted) -> str | None:
     # turns: only a part that names samples tells these apart.
     telling = [name for name in found if not others or _tells(given.parts[name][0])]
     return telling[0] if telling else None
+
+
+def _counted(given: Noted) -> set[str]:
+    """Name the parts in which each worker begins as the others do, where they differ in another.
+
+    A worker may count there what it gives, of samples that are rightly divided; or all workers
+    give the same samples, and make others of them by chance.
+    """
+    alike, differs = set(), False
+    for name, (first, *rest) in given.parts.items():
+        if _tells(first) and all(_in_order(first, one, is_whole=False) for one in rest):
+            alike.add(name)
+        else:
+            differs = differs or _tells(first)
+    return alike if differs else set()
 
 
 def agree(one: Sequence[int], other: Sequence[int]) -> bool:
@@ -239,13 +274,19 @@ def _give_the_same(dataset: Any, workers: int, seconds: float) -> bool:
     Args:
         dataset: the stream.
         workers: how many the loader has.
-        seconds: how long it may take.
+        seconds: how long it may take; each of them half of that.
     """
-    until = time.monotonic() + seconds
+    begun = time.monotonic()
     try:
-        one, other = (_items(dataset, workers, worker, until) for worker in (0, 1))
+        one, other = (
+            _items(dataset, workers, worker, begun + seconds * (worker + 1) / 2)
+            for worker in (0, 1)
+        )
     except Exception:  # noqa: BLE001  the user's code, which is not asked for this by the job
         return False
+    if time.monotonic() - begun > seconds / 2:  # one of them was left before its end
+        least = min(len(one), len(other))
+        one, other = one[:least], other[:least]
     return one == other and len(one) >= _FEWEST and len({*one}) == len(one)
 
 
@@ -263,7 +304,7 @@ def _items(dataset: Any, workers: int, worker: int, until: float) -> list[int]:
                 break
             found.append(sample_numbers.digest(item))
             if time.monotonic() > until:
-                return []
+                break
     return found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
@@ -10,12 +11,16 @@ from preflight.batches.child.drawing import structure_or_type
 from preflight.batches.facts import Form
 from preflight.batches.pass_facts import Epoch
 from preflight.batches.structure import form_of, rows_agree
+from preflight.batches.tracebacks import mark
 from preflight.epochs import sample_numbers
 from preflight.values.own_files import passes_on, theirs
 from preflight.values.wire import to_wire
 
 # Seconds after which it is judged whether an epoch will end in time.
 _JUDGED_AFTER = 1.0
+
+# How long a thread may take to die that has told the loop of its end, in seconds.
+_SETTLES = 0.05
 
 # How often it says how far it has come, in seconds; each of the first batches is told.
 _EACH = 0.05
@@ -77,8 +82,11 @@ def run_epoch(
     begun = came = told = time.monotonic()
     number, total, most = 0, 0, 0
     ended, is_counted, kind, columns = "over", True, None, None
-    tell(at=0)
-    for batch in _Following(loader):
+    epoch = time.monotonic_ns()
+    mark(epoch)
+    tell(at=0, marks=[epoch])
+    following = _Following(loader)
+    for batch in following:
         number += 1
         is_batched, size = bounds.batching
         columns = _asked(sample_numbers.columns_of, batch, size) if number == 1 else columns
@@ -108,6 +116,10 @@ def run_epoch(
         if number >= bounds.far_beyond():
             ended = "beyond"
             break
+    else:
+        if threading.active_count() > 1:
+            time.sleep(_SETTLES)
+    mark(epoch, is_end=True)  # before the iterator is let go: what comes of that is not the job's
     return Epoch(batches=number, rows=total if is_counted else None, most_rows=most, ended=ended)
 
 

@@ -40,7 +40,7 @@ def way_of(loader: Any) -> OnTheWay:
     return OnTheWay(
         prefetch=_prefetch(real),
         length=length,
-        pinned=bool(getattr(real, "pin_memory", False)) and _has_cuda(),
+        pinned=_pins(real),
         open_before=opened(),
         open_files=open_files(),
         shm_free=free,
@@ -51,6 +51,10 @@ def way_of(loader: Any) -> OnTheWay:
 def _prefetch(loader: Any) -> int:
     value = getattr(loader, "prefetch_factor", None)
     return value if isinstance(value, int) else 2  # torch's own
+
+
+def _pins(loader: Any) -> bool:
+    return bool(getattr(loader, "pin_memory", False)) and _has_cuda()
 
 
 def _has_cuda() -> bool:
@@ -99,7 +103,9 @@ class Heaviest:
     """Notes which batches of an epoch take the most, of as many as are on their way at a time."""
 
     def __init__(self, loader: Any, workers: int) -> None:
-        self._ahead = deque[int](maxlen=_prefetch(real_loader(loader)) * workers + 1)
+        real = real_loader(loader)
+        way = OnTheWay(prefetch=_prefetch(real), pinned=_pins(real))
+        self._ahead = deque[int](maxlen=way.at_a_time(workers))
         self._number = 0
         self._most = 0
         self._at = 0

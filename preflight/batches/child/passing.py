@@ -208,7 +208,7 @@ def _so_far(
     """Say what is known of an epoch that was cut off."""
     if given is None:
         return _lacking(loader, first, about, root, is_same=False)
-    return {} if about["resampled"] else {"among": to_wire(repeated_so_far(given))}
+    return {} if about["resampled"] else {"among": to_wire(repeated_so_far(loader, given))}
 
 
 def _reseeded(loader: Any, one: MarkedEpoch, other: MarkedEpoch, root: str) -> SameOrder | None:
