@@ -11,12 +11,12 @@ from preflight.sources.flaws.facts import Spot, UnstableOrder
 from preflight.sources.flaws.sets import (
     LISTS,
     TEXT,
+    handed_alone,
     is_set,
     makes_set,
     of_numbers,
     relisted,
     sets_in,
-    handed_alone,
 )
 from preflight.syntax.bodies import Body, text_at
 from preflight.syntax.parsing import Parsed, code_of
