@@ -43,6 +43,7 @@ _COUNTED = re.compile(
     rb"for[ \t]+(?:\w+,[ \t]*\()?([\w, \t]+)\)?[ \t]+in[ \t]+(?:tqdm\()?(?:enumerate\()??"
     rb"(enumerate|zip)\(([^()]*(?:\([^()]*\)[^()]*)*)\)"
 )
+_METHOD = re.compile(rb"[^()\n]*\)\.(\w+)\(")
 _INNER = re.compile(rb"\([^()]*\)|\[[^\[\]]*\]|,\s*(?:strict|start|total)\s*=.*|,\s*$", re.DOTALL)
 _SEVERAL = re.compile(rb"return\b[ \t]*(?:\(|[^\n]*,)")
 _STANDARD = frozenset(map(str.encode, sys.stdlib_module_names))
@@ -111,6 +112,8 @@ def _may_loop(content: bytes) -> bool:
         holder, _, name = one[1].rpartition(b".")
         if one[2] == b"(":
             given = {name} if holder in {b"self", b"cls", b""} and name not in _KNOWN else set()
+            method = _METHOD.match(content, one.end())
+            given |= {method[1]} if method and not holder else set()
             if name not in _KNOWN and (holder.partition(b".")[0] or name) in imported:
                 return True
         else:
