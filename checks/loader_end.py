@@ -26,7 +26,8 @@ What it finds
     sampler has `drop_last` set. A sampler without end is run for as many samples as the loader
     takes in an epoch, where it ends, or for 16 times as many as there are. In the rehearsal of a
     script that came to its end, found is a loop over one iterator, within a loop over epochs, that
-    has trained in the first epoch alone; and in sources, a loop over a generator, or over one
+    has trained in the first epoch alone; and in the
+    sources of a loader that is named and was run past its end, a loop over a generator, or over one
     `iter(loader)`, that is made before a loop of two rounds or more goes over it to its end.
 
 Why it matters

@@ -29,8 +29,8 @@ from preflight.values.names import shown
 from ._threads import waiting
 
 _LOST = {
-    "all": "Every exception in the `try` is dropped without a word.",
-    "others": "Every exception that its handlers do not catch is dropped without a word.",
+    "all": "every exception in the `try` is dropped without a word.",
+    "others": "every exception that its handlers do not catch is dropped without a word.",
     "exits": "KeyboardInterrupt and SystemExit are dropped: Ctrl-C does not stop the job here.",
 }
 
@@ -45,8 +45,9 @@ def source_return_in_finally(facts: SourceFacts, _: Job) -> Iterator[Finding]:
     """Give each `finally` by which something is lost."""
     for number, one in enumerate(facts.flaws.jumps):
         lost = "exceptions" if one.returns is None else f"`{shown(one.returns.code)}`"
+        takes = "takes" if one.is_sure else "may take"
         yield source_return_in_finally.found(
-            f"`{shown(one.code)}` in a `finally` takes the place of {lost}",
+            f"`{shown(one.code)}` in a `finally` {takes} the place of {lost}",
             at=Location(file=one.file, line=one.line),
             severity=_severity(one, facts),
             also=(Location(file=one.file, line=one.returns.line),) if one.returns else (),
@@ -72,10 +73,16 @@ def _severity(one: Jump, facts: SourceFacts) -> Severity:
 
 def _why(one: Jump) -> str:
     each = []
+    when = "" if one.is_sure else f"Where line {one.line} is come to, "
     if one.returns is not None:
-        each.append(f"What line {one.returns.line} returns never comes out.")
+        never = "never comes out" if one.is_sure else "does not come out"
+        each.append(_begun(f"{when}what line {one.returns.line} returns {never}."))
     if one.swallows:
-        each.append(_LOST[one.swallows])
+        each.append(_begun(f"{when}{_LOST[one.swallows]}"))
     if one.thread is not None and one.swallows:
         each.append(waiting(one.inside, one.thread))
     return " ".join(each)
+
+
+def _begun(sentence: str) -> str:
+    return sentence[:1].upper() + sentence[1:]

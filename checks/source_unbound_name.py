@@ -3,8 +3,10 @@
 What it finds
     Functions with a `try` in which a name gets its first value after something that may raise, and
     a handler of this `try` that reads the name: `batch = [queue.get(timeout=1)]`, then `except
-    Empty: write(batch)`. Names that have a value before the `try`, or that the handler gives one,
-    are left alone; so are reads behind a test that tells how far the `try` has come.
+    Empty: write(batch)`. What may raise is known by its name (`open` raises OSError, a model
+    RuntimeError), or by what the functions of the same file raise. Names that have a value before
+    the `try`, or that the handler gives one, are left alone; so are reads behind a test that tells
+    how far the `try` has come.
 
 Why it matters
     The handler itself stops with `UnboundLocalError: cannot access local variable`, which hides

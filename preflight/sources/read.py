@@ -183,7 +183,9 @@ def _read_script(source: Source, root: str, alive: Callable[[], None]) -> Source
     for one in each:
         alive()
         words = words_in(one.content(), one.name)
-        words = words._replace(flaws=words.flaws._replace(loops=True))
+        # All are parsed by now, and a loader may be handed on by any name.
+        flaws = words.flaws._replace(loops=True)
+        words = words._replace(flaws=flaws, loops=not is_test(one.name))
         own.files[one.name] = of_parsed(one.parsed(), one.name, words)
     if source.implied:
         own.files |= _handed_to(own.files[name], path, root)

@@ -37,6 +37,15 @@ HEALTHY = {
         "def f():\n    return 1, 2\ndef run():\n    for a in f():\n        print(a)\n"
     ),
     "two texts": f"def f():\n    return 'ab', 'cd'\n{LOOP}",
+    "a generator of what is made there": (
+        "class A:\n    def f(self):\n        yield 1, 2\ndef run():\n"
+        "    for a, b in A().f():\n        print(a, b)\n"
+    ),
+    "another's method of that name": (
+        "class A:\n    def f(self):\n        return 1, 2\n"
+        "class B:\n    def f(self):\n        return [(1, 2)]\ndef run():\n"
+        "    for a, b in B().f():\n        print(a, b)\n"
+    ),
     "a decorator": (
         "def deco(g):\n    return lambda: [g()]\n@deco\ndef f():\n    return 1, 2\n" + LOOP
     ),
@@ -53,6 +62,10 @@ DAMAGED = {
     "a method": (
         "class A:\n    def f(self):\n        return len([1]), 2\n    def run(self):\n"
         "        for a, b in self.f():\n            print(a, b)\ndef run():\n    A().run()\n"
+    ),
+    "a method of what is made there": (
+        "class A:\n    def f(self):\n        return len([1]), 2\ndef run():\n"
+        "    for a, b in A().f():\n        print(a, b)\n"
     ),
     "through a name": (
         "def f():\n    return 1, 2\ndef run():\n    it = f()\n"
@@ -187,3 +200,18 @@ def test_a_folder_is_read_so_by_processes_and_remembered(preflight: Run, tmp_pat
 
     assert [one["at"]["file"] for one in first["findings"]] == ["train.py"]
     assert first["findings"] == second["findings"]
+
+
+@pytest.mark.parametrize("path", ["train.py", "."])
+@pytest.mark.parametrize(
+    ("gives", "times"), [("return self.n, len(self.x)", 1), ("yield self.n, 1", 0)]
+)
+def test_a_method_of_a_class_of_another_file(
+    path: str, gives: str, times: int, tmp_path: Path
+) -> None:
+    (tmp_path / "feed.py").write_text(
+        f"class Feed:\n    n = 0\n    def pull(self):\n        {gives}\n", "utf-8"
+    )
+    text = "from feed import Feed\ndef run():\n    for a, b in Feed().pull():\n        print(a)\n"
+
+    assert len(found(tmp_path, text, path)) == times

@@ -104,7 +104,8 @@ def test_what_is_lost_is_told(name: str, tmp_path: Path) -> None:
     assert comes_out(text) == out
     (one,) = found(tmp_path, text)
     assert one.severity >= Severity.WARNING
-    assert "takes the place of" in one.message
+    word = "may take" if name == "under a test" else "takes"
+    assert f"in a `finally` {word} the place of" in one.message
 
 
 def test_where_only_ctrl_c_is_lost_it_is_a_note(tmp_path: Path) -> None:
@@ -121,3 +122,33 @@ def test_of_a_folder_it_gates_nothing(tmp_path: Path) -> None:
 
     assert [one.severity for one in found(tmp_path, text)] == [Severity.ERROR]
     assert [one.severity for one in found(tmp_path, text, ".")] == [Severity.WARNING]
+
+
+@pytest.mark.parametrize(
+    ("block", "is_sure"),
+    [
+        ("return 2", True),
+        ("with lock:\n            return 2", True),
+        ("if last():\n            return 2\n        return 3", True),
+        ("if last():\n            return 2", False),
+        ("with lock:\n            if last():\n                return 2", False),
+        ("for one in left():\n            return 2", False),
+        ("try:\n            close()\n        except OSError:\n            return 2", False),
+    ],
+)
+def test_what_a_test_decides_is_not_told_as_sure(
+    block: str, tmp_path: Path, *, is_sure: bool
+) -> None:
+    text = f"def f():\n    try:\n        return g()\n    finally:\n        {block}\n"
+
+    (one,) = found(tmp_path, text)
+
+    line = 5 + block.partition("return")[0].count("\n")
+    if is_sure:
+        expected = "What line 3 returns never comes out. Every exception in the `try` is dropped"
+    else:
+        when = f"Where line {line} is come to, "
+        expected = (
+            f"{when}what line 3 returns does not come out. {when}every exception in the `try`"
+        )
+    assert (one.why or "").startswith(expected)

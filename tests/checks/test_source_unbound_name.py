@@ -22,9 +22,16 @@ def empty(*_: object, **__: object) -> object:
     raise queue.Empty
 
 
+def late(*given: object) -> object:
+    if given:
+        raise TimeoutError
+    return ()
+
+
 def dies(text: str) -> bool:
     """Whether the function `f` stops with a name that has no value."""
     names = {"fail": fail, "get": empty, "queue": queue, "log": lambda *_: None, "ok": lambda: 1}
+    names["ask"] = late
     exec(compile(text, "train.py", "exec"), names)
     try:
         names["f"]()  # type: ignore[operator]
@@ -155,6 +162,180 @@ DAMAGED = {
         "        if x is not None:\n            log()"
     ),
 }
+
+
+# What the functions of a file raise, by what stands in them.
+OWN = """
+import json, queue
+class Late(OSError): ...
+class Odd(Late): ...
+def fetch(u):
+    if u is None: return u
+    raise {raised}(u)
+def through(u): return [fetch(u)]
+def coped(u):
+    try: return fetch(u)
+    except OSError: return u
+def told(u):
+    try: return fetch(u)
+    except OSError: raise
+def items(u):
+    yield fetch(u)
+def decode(r): return r
+def parse(r): return int(r)
+"""
+
+OWN_HEALTHY = {
+    "another exception": (
+        "KeyError",
+        "try:\n        r = fetch(1)\n        x = parse(r)\n    except OSError:\n        log(x)",
+    ),
+    "coped with there": (
+        "OSError",
+        (
+            "try:\n        r = coped('a')\n        x = decode(r)\n        json.load(open(x))\n"
+            "    except OSError:\n        log(x)"
+        ),
+    ),
+    "made, and gone over later": (
+        "OSError",
+        (
+            "try:\n        x = items(1)\n        json.load(open('none'))\n"
+            "    except OSError:\n        log(x)"
+        ),
+    ),
+    "by a name that is another's": (
+        "OSError",
+        (
+            "fetch = str\n    try:\n        x = fetch(1)\n        json.load(open('none'))\n"
+            "    except OSError:\n        log(x)"
+        ),
+    ),
+    "behind the value": (
+        "OSError",
+        "try:\n        x = decode(1)\n        fetch(x)\n    except OSError:\n        log(x)",
+    ),
+    "by what nobody knows, and something behind": (
+        "OSError",
+        (
+            "try:\n        x = list(ask())\n        for y in open('none'):\n            log(y)\n"
+            "    except OSError:\n        log(x)"
+        ),
+    ),
+    "a queue that is waited for": (
+        "OSError",
+        (
+            "q = queue.Queue()\n    q.put(1)\n    try:\n        x = q.get()\n"
+            "        q.get(timeout=0.01)\n    except queue.Empty:\n        log(x)"
+        ),
+    ),
+    "a queue that is waited for, as is written": (
+        "OSError",
+        (
+            "q = queue.Queue()\n    q.put(1)\n    try:\n        x = q.get(True, None)\n"
+            "        q.get(block=False)\n    except queue.Empty:\n        log(x)"
+        ),
+    ),
+    "a full queue that is waited for": (
+        "OSError",
+        (
+            "q = queue.Queue(1)\n    try:\n        x = q.put(1)\n        q.put(1, False)\n"
+            "    except queue.Full:\n        log(x)"
+        ),
+    ),
+}
+
+OWN_DAMAGED = {
+    "raised there": ("IOError", "r = fetch(1)\n        x = decode(r)"),
+    "raised there, by its first name": ("OSError", "r = fetch(1)\n        x = decode(r)"),
+    "a narrower one": ("FileNotFoundError", "x = decode(fetch(1))\n        queue.put(x)"),
+    "one of the file's own": ("Odd", "x = fetch(1)\n        queue.put(x)"),
+    "further in": ("OSError", "r = through(1)\n        x = decode(r)"),
+    "further on": ("OSError", "r = told(1)\n        x = decode(r)"),
+    "with more behind": ("OSError", "x = fetch(1)\n        open(x).read()"),
+    "by what nobody knows": ("OSError", "r = ask(1)\n        x = decode(r)\n        done.put(x)"),
+    "at once": ("OSError", "raise Odd\n        x = fetch(1)"),
+}
+
+
+def of_file(raised: str, text: str) -> str:
+    return f"{OWN.format(raised=raised)}\ndef f():\n    {text}\n"
+
+
+@pytest.mark.parametrize("name", OWN_HEALTHY)
+def test_what_a_call_cannot_raise_is_left_alone(name: str, tmp_path: Path) -> None:
+    text = of_file(*OWN_HEALTHY[name])
+
+    assert not dies(text)
+    assert found(tmp_path, text) == []
+
+
+@pytest.mark.parametrize("name", OWN_DAMAGED)
+def test_what_a_function_of_the_file_raises_is_known(name: str, tmp_path: Path) -> None:
+    raised, block = OWN_DAMAGED[name]
+    text = of_file(raised, f"try:\n        {block}\n    except OSError:\n        log(x)")
+
+    assert dies(text)
+    (one,) = found(tmp_path, text)
+    assert one.at.line == len(text.splitlines())
+
+
+METHOD = """
+class Feed:
+    def get(self, u):
+        raise {}
+    def f(self):
+        try:
+            raw = self.get(1)
+            x = str(raw)
+            open(x)
+        except OSError:
+            log(x)
+"""
+
+
+def test_a_method_of_the_same_class_is_followed(tmp_path: Path) -> None:
+    (one,) = found(tmp_path, METHOD.format("IOError"))
+
+    assert "`self.get(1)` raises (line 7)" in one.message
+    assert "`open(x)` raises" not in str(found(tmp_path, METHOD.format("KeyError")))
+
+
+MODEL = """
+def f(model, loader, torch):
+    for batch in loader:
+        try:
+            {}
+        except {}:
+            log(loss)
+"""
+
+
+@pytest.mark.parametrize(
+    ("block", "caught", "times"),
+    [
+        ("loss = sum(batch)\n            loss.backward()", "RuntimeError", 0),
+        ("loss = batch.mean()\n            model(batch).backward()", "RuntimeError", 0),
+        ("loss = model(batch)\n            loss.backward()", "KeyError", 0),
+        ("loss = model(batch)\n            int(loss)", "ValueError", 0),
+        ("loss = model(batch)\n            loss.backward()", "RuntimeError", 1),
+        ("loss = self.net.forward(batch)\n            log(loss)", "(KeyError, RuntimeError)", 1),
+        ("x = model.to(0)\n            loss = x(batch)", "torch.cuda.OutOfMemoryError", 1),
+    ],
+)
+def test_a_model_may_run_out_of_memory(block: str, caught: str, times: int, tmp_path: Path) -> None:
+    assert len(found(tmp_path, MODEL.format(block, caught))) == times
+
+
+def test_each_name_that_has_no_value_is_told(tmp_path: Path) -> None:
+    text = (
+        "import json\ndef f():\n    try:\n        with open('none') as fh:\n"
+        "            x = json.load(fh)\n    except (OSError, ValueError):\n"
+        "        raise RuntimeError(f'{fh.name}, {x}')\n"
+    )
+
+    assert dies(text)
+    assert {one.evidence["name"] for one in found(tmp_path, text)} == {"fh", "x"}
 
 
 @pytest.mark.parametrize("name", HEALTHY)

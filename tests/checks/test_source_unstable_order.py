@@ -46,6 +46,41 @@ HEALTHY = {
         "    return x + list(done)[:2]"
     ),
     "a set at times": "x = set(captions)\n    x, _ = order(x)\n    return list(x)[:2]",
+    "joined sets that are sorted": (
+        "x = sorted(set(captions) - {one for one in captions if one[0] == 'x'})\n"
+        "    return x[rank::world]"
+    ),
+    "numbers of joined sets": "x = list(set(range(9)) - set(captions))\n    return x[:3]",
+    "a sum": "x = list(map(len, captions))\n    y = list(x[i] - x[0] for i in x)\n    return y[:2]",
+    "a mapping's own order": "x = list(dict.fromkeys(captions).keys())\n    return x[rank::world]",
+    "numbers that are added": (
+        "x = set()\n    for one in captions:\n        x.add(len(one))\n"
+        "    x = list(x)\n    return x[rank::world]"
+    ),
+    "what nobody knows is added": (
+        "x = set()\n    for one in indices:\n        x.add(one)\n    return list(x)[:2]"
+    ),
+    "added, and sorted": (
+        "names = set()\n    for one in captions:\n        names.add(one)\n"
+        "    names = list(names)\n    names.sort()\n    return list(names)[rank::world]"
+    ),
+    "a list of what is handed over": (
+        "captions = list(captions)\n    n = len(set(captions))\n    return captions[:n]"
+    ),
+    "a list first, then a set": (
+        "x = captions\n    x = list(x)\n    y = x[rank::world]\n    x = set(y)\n    return y"
+    ),
+    "sorted, and a list again": (
+        "names = set(captions)\n    names = sorted(names)\n    return list(names)[rank::world]"
+    ),
+    "counted for a message": (
+        "x = list(set(captions))\n    for i, one in enumerate(x):\n"
+        "        if rank == 0 and i % 100 == 0:\n            print(i)\n        work(one)"
+    ),
+    "sorted, and counted by rank": (
+        "x = sorted(set(captions))\n"
+        "    return [one for i, one in enumerate(x) if i % world == rank]"
+    ),
     "the first order": "x = list(dict.fromkeys(captions))\n    return x[rank::world]",
 }
 DAMAGED = {
@@ -70,6 +105,39 @@ DAMAGED = {
     ),
     "zipped with it and others": (
         "x = list(set(captions))\n    y = [*x]\n    return list(zip(x, y, captions))"
+    ),
+    "counted by rank": (
+        "x = list(set(captions))\n    return [one for i, one in enumerate(x) if i % world == rank]"
+    ),
+    "counted by rank in a loop": (
+        "for i, one in enumerate(list(set(captions))):\n"
+        "        if i % world != rank:\n            continue\n        work(one)"
+    ),
+    "by the numbers of a rank": (
+        "x = list(set(captions))\n    return [x[i] for i in range(rank, len(x), world)]"
+    ),
+    "by islice": "return list(islice(list(set(captions)), rank, None, world))",
+    "the difference of two": (
+        "x = list(set(captions) - set(os.listdir()))\n    n = len(x) // world\n"
+        "    return x[rank * n : (rank + 1) * n]"
+    ),
+    "the difference of two names": (
+        "have, want = os.listdir(), set(captions)\n    left = want - set(have)\n"
+        "    return list(left)[rank::world]"
+    ),
+    "the difference of two sets by name": (
+        "have = set(os.listdir())\n    want = set(captions)\n    left = want - have\n"
+        "    x = list(left)\n    return x[rank::world]"
+    ),
+    "by a method": "return list(set(captions).difference(os.listdir()))[rank::world]",
+    "some keys": "return list(dict.fromkeys(captions).keys() & {'a', 'b'})[rank::world]",
+    "added one by one": (
+        "names = set()\n    for one in captions:\n        names.add(one['name'])\n"
+        "    names = list(names)\n    return names[rank::world]"
+    ),
+    "added one by one, with its type": (
+        "x: set[str] = set()\n    for one in captions:\n        x.add(one.path)\n"
+        "    return list(x)[rank::world]"
     ),
     "picked": "x = list(set(captions))\n    return x[rank]",
 }

@@ -186,12 +186,39 @@ def test_the_file_of_a_factory_is_read_with_what_it_hands_loaders_to(tmp_path: P
     assert facts.files == 1
 
 
+@pytest.mark.parametrize("module", ["import loop", "from loop import fit, Trainer"])
+@pytest.mark.parametrize("call", ["fit(build(), None)", "Trainer(build()).run()"])
+@pytest.mark.parametrize("inside", [False, True], ids=["above", "in the function"])
+def test_a_loader_that_is_made_as_an_argument_is_followed_by_whatever_name(
+    tmp_path: Path, module: str, call: str, *, inside: bool
+) -> None:
+    (tmp_path / "loop.py").write_text(
+        "def fit(rows, model):\n    for x, y in rows: pass\n"
+        "class Trainer:\n"
+        "    def __init__(self, rows):\n        self.rows = rows\n"
+        "    def run(self):\n        for step, (x, y) in enumerate(self.rows): pass\n",
+        "utf-8",
+    )
+    call = call if module.startswith("from") else f"loop.{call}"
+    above, within = ("", f"    {module}\n") if inside else (f"{module}\n", "")
+    (tmp_path / "train.py").write_text(
+        f"{above}def build(): ...\ndef main():\n{within}    {call}\nmain()\n", "utf-8"
+    )
+
+    for implied in (True, False):
+        facts = read_source(Source(path="train.py", implied=implied), str(tmp_path), {})
+        assert apart([*facts.loops]) == [("x, y", "./train", "build", "")]
+
+
 @pytest.mark.parametrize(
     ("call", "may"),
     [
         ("train(model, loader)", True),
         ("train(\n    model,\n    loader=self.loaders['train'],\n)", True),
         ("fit(train_dl)", True),
+        ("fit(make_loader(), model)", True),
+        ("loop.fit(model, loader=data.train_loader('a.tar', workers=2))", True),
+        ("Trainer(\n    build_dataloader(config), model\n).fit()", True),
         ("loader = make_loader()", False),
         ("print(len(loader))", True),
         ("yaml_load(path)", False),

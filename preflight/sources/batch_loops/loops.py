@@ -24,7 +24,7 @@ _SIGNS = re.compile(
     rb"\bfor\b[^\n]*,[^\n]*\bin\b|\bnext\(|^[ \t]*\(?\w+,[^\n=]*=[ \t]*\w+[ \t]*$"
     rb"|\bfor[ ](\w+)[ ]in\b(?s:.{1,4000}?)(?:\b\1[.\[]|\bin[ ]\1\b)"
     rb"|\bfor\b[^\n]*\bin\b[^\n:]*(?:[Ll]oader|_dl\b|batches|stream|\b(?:it|gen)\b)"
-    rb"|[(,]\s*(?:\w+[ ]?=[ ]?)?(?:\w+\.)*\w*(?:[Ll]oader|_dl)\w*(?:\[[^]\n]*\])?\s*[,)]",
+    rb"|[(,]\s*(?:\w+[ ]?=[ ]?)?(?:\w+\.)*\w*(?:[Ll]oader|_dl)\w*(?:\(|(?:\[[^]\n]*\])?\s*[,)])",
     re.MULTILINE,
 )
 

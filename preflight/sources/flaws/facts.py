@@ -161,6 +161,9 @@ class Jump(NamedTuple):
     swallows: str
     """What is dropped of exceptions: `all`, `others` (not those of its handlers), `exits`."""
 
+    is_sure: bool = True
+    """Whether it, or another one there, is come to whatever a test says."""
+
     thread: Thread | None = None
 
 

@@ -10,8 +10,9 @@ from typing import TypeVar
 
 from preflight.sources.flaws.aliased_states import aliased_states
 from preflight.sources.flaws.busy import busy_waits
-from preflight.sources.flaws.facts import Flaws, Returned, TupleLoop
+from preflight.sources.flaws.facts import Flaws, Returned, TupleLoop, UnboundRead
 from preflight.sources.flaws.jumps import jumps
+from preflight.sources.flaws.own_raises import OwnRaises
 from preflight.sources.flaws.threads import threads_in
 from preflight.sources.flaws.tuples import file_called, imports_in, returned_in, tuple_loops
 from preflight.sources.flaws.unbound import unbound_reads
@@ -34,7 +35,7 @@ def flaws_in(parsed: Parsed, every: Sequence[Body], file: str, signs: Signs) -> 
         find = partial(tuple_loops, known=known, imports=imports)
         loops = _found_by(find, every, parsed, file, ast.For)
     found = Flaws(
-        unbound=_found_by(unbound_reads, every, parsed, file, *TRIES) if signs.unbound else (),
+        unbound=_unbound(every, parsed, file) if signs.unbound else (),
         jumps=_found_by(jumps, every, parsed, file, *TRIES) if signs.jumps else (),
         loops=loops,
         waits=_found_by(busy_waits, every, parsed, file, ast.While) if signs.waits else (),
@@ -48,6 +49,11 @@ def flaws_in(parsed: Parsed, every: Sequence[Body], file: str, signs: Signs) -> 
         unbound=tuple(one._replace(thread=threads.get(one.inside)) for one in found.unbound),
         jumps=tuple(one._replace(thread=threads.get(one.inside)) for one in found.jumps),
     )
+
+
+def _unbound(every: Sequence[Body], parsed: Parsed, file: str) -> tuple[UnboundRead, ...]:
+    find = partial(unbound_reads, raises=OwnRaises(every))
+    return _found_by(find, every, parsed, file, *TRIES)
 
 
 def _found_by(

@@ -16,9 +16,10 @@ def jumps(body: Body, parsed: Parsed, file: str) -> Iterator[Jump]:
     for node in body.nodes:
         if not isinstance(node, TRIES):
             continue
-        leaves = next(_leaving(node.finalbody), None)
-        if leaves is None:
+        leaving = [*_leaving(node.finalbody)]
+        if not leaving:
             continue
+        leaves, _ = leaving[0]
         lost = _swallowed(node)
         returns = _dropped_return(node, leaves)
         if lost or returns is not None:
@@ -30,25 +31,29 @@ def jumps(body: Body, parsed: Parsed, file: str) -> Iterator[Jump]:
                 code=code_of(leaves, parsed.lines),
                 returns=Spot(returns.lineno, code_of(returns, parsed.lines)) if returns else None,
                 swallows=lost,
+                is_sure=any(is_sure for _, is_sure in leaving),
             )
 
 
-def _leaving(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
-    """Give the statements that leave these; `break` in a loop of their own leaves only that."""
-    stack: list[tuple[ast.AST, bool]] = [(one, False) for one in reversed(body)]
+def _leaving(body: Sequence[ast.stmt]) -> Iterator[tuple[ast.stmt, bool]]:
+    """Give the statements that leave these, and whether each is come to whatever a test says.
+
+    `break` in a loop of their own leaves only that.
+    """
+    stack: list[tuple[ast.AST, bool, bool]] = [(one, False, True) for one in reversed(body)]
     while stack:
-        node, in_loop = stack.pop()
+        node, in_loop, is_sure = stack.pop()
         if isinstance(node, ast.Return) or (
             isinstance(node, (ast.Break, ast.Continue)) and not in_loop
         ):
-            yield node
+            yield node, is_sure
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.expr)):
             continue
-        if isinstance(node, (ast.For, ast.AsyncFor, ast.While)):
-            stack.extend((one, in_loop) for one in reversed(node.orelse))
-            stack.extend((one, True) for one in reversed(node.body))
-        else:
-            stack.extend((one, in_loop) for one in reversed(list(ast.iter_child_nodes(node))))
+        is_loop = isinstance(node, (ast.For, ast.AsyncFor, ast.While))
+        is_sure = is_sure and isinstance(node, (ast.With, ast.AsyncWith))
+        for one in reversed(list(ast.iter_child_nodes(node))):
+            is_inner = is_loop and one in node.body  # type: ignore[attr-defined]
+            stack.append((one, in_loop or is_inner, is_sure))
 
 
 def _swallowed(node: ast.Try) -> str:

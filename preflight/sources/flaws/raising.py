@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from preflight.syntax.bodies import DEFINITIONS, TRIES, caught_in, own, stored
-from preflight.syntax.running import last_name
+from preflight.syntax.running import is_none, last_name
 
 BROAD = frozenset({"*", "Exception", "BaseException"})
 
@@ -40,6 +40,14 @@ _RAISED_BY = {
     "CalledProcessError": {"run", "check_call", "check_output"},
     "TimeoutExpired": {"run", "check_call", "check_output", "communicate", "wait"},
 }
+
+# What a call of a model, or what is called of one or of torch, may run out of.
+_OF_TORCH = frozenset({"RuntimeError", "OutOfMemoryError"})
+_MODEL = re.compile(
+    r"(?:[a-z0-9]+_)*(?:model|module|net|network|unet|vae|backbone|transformer|discriminator"
+    r"|forward|backward|criterion|loss_fn)"
+)
+_OF_MODELS = frozenset({"cuda", "to", "generate", "encode", "decode", "load_state_dict"})
 
 # Those of them that are part of normal work.
 USUAL = frozenset(
@@ -92,16 +100,23 @@ class Caught(NamedTuple):
         """Whether this may raise what is caught, as far as names tell."""
         if self.is_broad:
             return one.word != "[]"  # mostly, somebody has looked that it is there
-        for name in self.names - _NOT_OURS:
-            known = _RAISED_BY.get(name)
-            if one.word in known if known is not None else one.word not in {"[]", "import"}:
-                return True
-        return False
+        is_other = one.word in {"[]", "import"}
+        is_unknown = not is_other and self.names - _NOT_OURS - _RAISED_BY.keys()
+        return bool(is_unknown) or self.is_raised_by(one)
 
     @property
-    def is_known(self) -> bool:
-        """Whether it is known what raises each of them."""
-        return self.is_broad or self.names - _NOT_OURS <= _RAISED_BY.keys()
+    def is_listed(self) -> bool:
+        """Whether of each of them calls are listed that raise it."""
+        return self.names - _NOT_OURS <= _RAISED_BY.keys()
+
+    def is_raised_by(self, one: Raiser) -> bool:
+        """Whether it is known that this raises one of those that are caught."""
+        if self.names & _OF_TORCH and _may_run_out(one):
+            return True
+        return any(
+            one.word in _RAISED_BY.get(name, ()) and not _waits_for_ever(name, one)
+            for name in self.names
+        )
 
 
 def caught_by(handler: ast.ExceptHandler) -> Caught:
@@ -143,6 +158,39 @@ def _waits(call: ast.Call) -> bool:
     return holder in {"requests", "session", "httpx", "ray"}
 
 
+def may_be_any(one: Raiser) -> bool:
+    """Whether it is a call of which nothing is known: what it raises is not listed here."""
+    is_listed = any(one.word in words for words in _RAISED_BY.values())
+    return isinstance(one.node, ast.Call) and not is_listed
+
+
+def _waits_for_ever(exception: str, one: Raiser) -> bool:
+    """Whether a queue is asked without a time, as it is by default: it never says it is empty."""
+    if exception not in {"Empty", "Full"} or not isinstance(one.node, ast.Call):
+        return False
+    call, item = one.node, int(one.word == "put")
+    words = {word.arg: word.value for word in call.keywords}
+    if one.word not in {"get", "put"} or None in words:
+        return False
+    if any(isinstance(each, ast.Starred) for each in call.args):
+        return False
+    given = dict(zip(("block", "timeout"), call.args[item:], strict=False))
+    block, timeout = (words.get(each) or given.get(each) for each in ("block", "timeout"))
+    is_asked = block is None or (isinstance(block, ast.Constant) and bool(block.value))
+    return is_asked and (timeout is None or is_none(timeout))
+
+
+def _may_run_out(one: Raiser) -> bool:
+    """Whether a model, or torch, is called, as far as names tell."""
+    if not isinstance(one.node, ast.Call):
+        return False
+    function = one.node.func
+    holder = last_name(function.value) if isinstance(function, ast.Attribute) else ""
+    if _MODEL.fullmatch(one.word):
+        return True
+    return bool(_MODEL.fullmatch(holder)) and one.word in _OF_MODELS
+
+
 class Begin(NamedTuple):
     """How a `try` begins: what it gives values to before anything may raise, and what that is."""
 
@@ -150,7 +198,7 @@ class Begin(NamedTuple):
     first: Raiser | None
 
 
-def begin_of(body: Sequence[ast.stmt], caught: Caught) -> Begin:
+def begin_of(body: Sequence[ast.stmt], may: Callable[[Raiser], bool]) -> Begin:
     """Say what surely has a value when a handler is come to, or may have one without harm."""
     bound: set[str] = set()
     stack: list[ast.AST] = list(reversed(body))
@@ -163,13 +211,13 @@ def begin_of(body: Sequence[ast.stmt], caught: Caught) -> Begin:
         is_scope = isinstance(node, DEFINITIONS)
         if not inner or is_scope:
             found = () if is_scope else raisers([node])
-            first = next((one for one in found if caught.may_come_from(one)), None)
+            first = next((one for one in found if may(one)), None)
             if first is not None:
                 return Begin(frozenset(bound), first)
             bound |= stored([node])
             continue
         outer = [one for one in ast.iter_child_nodes(node) if not isinstance(one, ast.stmt)]
-        first = next((one for one in raisers(outer) if caught.may_come_from(one)), None)
+        first = next((one for one in raisers(outer) if may(one)), None)
         if first is not None:
             return Begin(frozenset(bound), first)
         bound |= stored(outer)

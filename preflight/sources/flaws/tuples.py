@@ -56,7 +56,10 @@ def tuple_loops(
 
 
 def _original(name: str, module: str) -> str:
-    return module.partition(":")[2] or name.rpartition(".")[2]
+    inner, method = module.partition(":")[2], name.partition(".")[2]
+    if inner and method:
+        return f"{inner}.{method}"
+    return inner or name.rpartition(".")[2]
 
 
 def _loops(nodes: Sequence[ast.AST]) -> Iterator[_Loop]:
@@ -135,6 +138,9 @@ def _called(call: ast.Call, body: Body) -> str:
         if holder in {"self", "cls"}:
             return f"{body.owner}.{function.attr}" if body.owner else ""
         return f"{holder}.{function.attr}"
+    if isinstance(function, ast.Attribute) and isinstance(function.value, ast.Call):
+        made = function.value.func  # `Feed().pull()`; that its name is a class's is seen later
+        return f"{made.id}.{function.attr}" if isinstance(made, ast.Name) else ""
     return ""
 
 

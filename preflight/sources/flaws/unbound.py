@@ -8,13 +8,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from preflight.sources.flaws.facts import Spot, UnboundRead
-from preflight.sources.flaws.raising import (
-    USUAL,
-    Caught,
-    begin_of,
-    caught_by,
-    raisers,
-)
+from preflight.sources.flaws.own_raises import OwnRaises, Suspects, suspects_in
+from preflight.sources.flaws.raising import USUAL, begin_of, caught_by, raisers
 from preflight.syntax.bodies import (
     DEFINITIONS,
     TRIES,
@@ -31,10 +26,17 @@ from preflight.syntax.running import header, last_name
 
 _LEAVE = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 _GROWS = frozenset({"add", "append", "extend", "insert", "update"})
+# They go over, or end, what may do anything; and what is left out of what raises, and may here.
+_MAY_DO_MORE = (ast.For, ast.AsyncFor, ast.With, ast.AsyncWith, ast.Await, ast.Yield, ast.YieldFrom)
+_TOUCH_FILES = frozenset(
+    {"flush", "exists", "isfile", "isdir", "is_file", "is_dir", "getcwd", "cwd", "realpath", "copy"}
+)
 _ASK_FOR_NAMES = frozenset({"locals", "vars", "globals", "dir"})
 
 
-def unbound_reads(body: Body, parsed: Parsed, file: str) -> Iterator[UnboundRead]:
+def unbound_reads(
+    body: Body, parsed: Parsed, file: str, raises: OwnRaises
+) -> Iterator[UnboundRead]:
     """Give the first read of each such name in each handler of a function."""
     others: set[str] | None = None
     for node, known in _tries(body.node.body):
@@ -45,7 +47,8 @@ def unbound_reads(body: Body, parsed: Parsed, file: str) -> Iterator[UnboundRead
             continue
         for handler in node.handlers:
             caught = caught_by(handler)
-            begin = begin_of(node.body, caught)
+            suspects = suspects_in(node.body, caught, body, raises)
+            begin = begin_of(node.body, suspects.begins)
             open_names = inside - others - begin.bound - {handler.name}
             if begin.first is None or not open_names or not caught.is_ours:
                 continue
@@ -57,8 +60,8 @@ def unbound_reads(body: Body, parsed: Parsed, file: str) -> Iterator[UnboundRead
             reads.follow(handler.body, in_any_case=True)
             for name, (read, in_any_case) in reads.found.items():
                 bound = _bound_in(node.body, name)
-                never = _is_never_bound(node.body, bound, caught)
-                if not (caught.is_known or never):
+                never = _is_never_bound(node.body, bound, suspects)
+                if not (suspects.are_known or never):
                     continue
                 yield UnboundRead(
                     file=file,
@@ -127,13 +130,25 @@ def _plain(statement: ast.stmt) -> list[ast.AST]:
     return [] if any(map(_holds_statements, parts(statement))) else [statement]
 
 
-def _is_never_bound(body: Sequence[ast.stmt], bound: ast.stmt, caught: Caught) -> bool:
+def _is_never_bound(body: Sequence[ast.stmt], bound: ast.stmt, suspects: Suspects) -> bool:
     """Whether whatever raises what is caught comes before the name has its value."""
     if not isinstance(bound, (ast.Assign, ast.AnnAssign, ast.Import, ast.ImportFrom)):
         return False
     last = bound.end_lineno or bound.lineno
-    found = (one for one in raisers(body) if caught.may_come_from(one))
-    return all(one.node.lineno <= last for one in found)
+    found = (one for one in raisers(body) if suspects.may(one))
+    if any(one.node.lineno > last for one in found):
+        return False
+    return not suspects.are_guessed or not _does_more(body, last)
+
+
+def _does_more(body: Sequence[ast.stmt], last: int) -> bool:
+    """Whether anything is done behind a line that may raise what nobody has listed."""
+    later = (one for one in own(body) if getattr(one, "lineno", 0) > last)
+    return any(
+        isinstance(one, _MAY_DO_MORE)
+        or (isinstance(one, ast.Call) and last_name(one.func) in _TOUCH_FILES)
+        for one in later
+    )
 
 
 @dataclass(slots=True)

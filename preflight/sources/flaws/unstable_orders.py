@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import ast
 import re
-from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple, TypeAlias
 
 from preflight.sources.flaws.facts import Spot, UnstableOrder
+from preflight.sources.flaws.sets import (
+    LISTS,
+    TEXT,
+    handed_alone,
+    is_set,
+    makes_set,
+    of_numbers,
+    relisted,
+    sets_in,
+)
 from preflight.syntax.bodies import Body, text_at
 from preflight.syntax.parsing import Parsed, code_of
 from preflight.syntax.running import last_name
 
-_SETS = frozenset({"set", "frozenset"})
-_LISTS = frozenset({"list", "tuple"})
-_JOINS = (ast.BitOr, ast.BitAnd, ast.Sub, ast.BitXor)
 _KEEP = frozenset({"list", "tuple", "array", "asarray", "tqdm", "deepcopy", "copy"})
 
 _SPLITS = re.compile(
@@ -23,14 +29,6 @@ _SPLITS = re.compile(
 )
 _NUMBERED = frozenset({"enumerate"})
 _RANK = re.compile(r"(?i)(?:^|_)(?:rank|process_index|worker_id|node_id|world_size|num_processes)$")
-_TEXT = re.compile(
-    r"(?i)caption|prompt|text|string|name|path|file|url|word|token|label|class|key|tag|categor"
-)
-_NUMBERS = re.compile(
-    r"(?i)(?:^|_)(?:ids?|idxs?|idx|index|indexes|indices|ints?|sizes?|len\w*|"
-    r"steps?|ranks?|shapes?|num\w*|dims?|dim|axes|offsets?|devices?)$"
-)
-
 _KINDS = (ast.expr, ast.stmt, ast.comprehension)
 _Node: TypeAlias = ast.expr | ast.stmt | ast.comprehension
 
@@ -45,17 +43,19 @@ class _Use(NamedTuple):
 
 def unstable_orders(body: Body, parsed: Parsed, file: str) -> Iterator[UnstableOrder]:
     """Give lists of a function that are made of a set, and are then taken by their places."""
-    if not any(map(_makes_set, body.nodes)):
+    if not any(map(makes_set, body.nodes)):
         return
     nodes = [one for one in body.nodes if isinstance(one, _KINDS)]
     around = {id(part): node for node in nodes for part in ast.iter_child_nodes(node)}
-    sets = _sets(nodes)
+    sets, again = sets_in(nodes), relisted(nodes)
     for node in nodes:
         if not isinstance(node, ast.expr):
             continue
         if not _is_unsorted(node, sets) and not _is_counted(node, around):
             continue
-        if _of_numbers(node):
+        if handed_alone(node) in again and not _is_given(node, handed_alone(node), around):
+            continue
+        if of_numbers(node):
             continue
         if isinstance(around.get(id(node)), (ast.Assign, ast.AnnAssign)):
             use = _use_of_name(around[id(node)], nodes, around)  # type: ignore[arg-type]
@@ -72,80 +72,32 @@ def unstable_orders(body: Body, parsed: Parsed, file: str) -> Iterator[UnstableO
             used=Spot(use.node.lineno, code_of(use.node, parsed.lines)),
             how=use.how,
             by_rank=use.by_rank,
-            of_text=bool(_TEXT.search(code)),
+            of_text=bool(TEXT.search(code)),
         )
-
-
-def _makes_set(node: ast.AST) -> bool:
-    is_call = isinstance(node, ast.Call) and last_name(node.func) in _SETS
-    return is_call or isinstance(node, (ast.Set, ast.SetComp))
-
-
-def _sets(nodes: list[_Node]) -> frozenset[str]:
-    """Give the names that are only ever given a set."""
-    given, of_set = Counter[str](), Counter[str]()
-    for node in nodes:
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            given[node.id] += 1
-        elif isinstance(node, (ast.Assign, ast.AnnAssign, ast.AugAssign)):
-            is_joined = isinstance(node, ast.AugAssign) and isinstance(node.op, _JOINS)
-            if is_joined or (node.value is not None and _is_set(node.value)):
-                targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-                of_set.update(one.id for one in targets if isinstance(one, ast.Name))
-    return frozenset(name for name, number in of_set.items() if number == given[name])
-
-
-def _is_set(node: ast.expr) -> bool:
-    if isinstance(node, ast.Call):
-        return isinstance(node.func, ast.Name) and node.func.id in _SETS and bool(node.args)
-    if isinstance(node, ast.Set):
-        return any(not isinstance(one, ast.Constant) for one in node.elts)
-    return isinstance(node, ast.SetComp)
 
 
 def _is_unsorted(node: ast.expr, sets: frozenset[str]) -> bool:
     """Whether it is a list that has its order of a set, or a set that is counted through."""
     if isinstance(node, ast.List) and len(node.elts) == 1:
         star = node.elts[0]
-        return isinstance(star, ast.Starred) and _is_of_set(star.value, sets)
+        return isinstance(star, ast.Starred) and is_set(star.value, sets)
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
         return False
-    if node.func.id in _LISTS:
-        return len(node.args) == 1 and _is_of_set(node.args[0], sets)
+    if node.func.id in LISTS:
+        return len(node.args) == 1 and is_set(node.args[0], sets)
     return False
+
+
+def _is_given(node: ast.expr, name: str, around: dict[int, _Node]) -> bool:
+    """Whether it is given to this name, which is a set before, and its list from then on."""
+    over = around.get(id(node))
+    return isinstance(over, ast.Assign) and last_name(over.targets[0]) == name
 
 
 def _is_counted(node: ast.expr, around: dict[int, _Node]) -> bool:
     """Whether it is a set that is numbered as it is."""
     over = around.get(id(node))
-    return _is_set(node) and isinstance(over, ast.Call) and last_name(over.func) in _NUMBERED
-
-
-def _is_of_set(node: ast.expr, sets: frozenset[str]) -> bool:
-    return _is_set(node) or (isinstance(node, ast.Name) and node.id in sets)
-
-
-def _of_numbers(node: ast.expr) -> bool:
-    """Whether it holds numbers, whose order in a set is the same in every process."""
-    for one in ast.walk(node):
-        if isinstance(one, (ast.SetComp, ast.GeneratorExp, ast.ListComp)):
-            return _is_number(one.elt)
-    inner = [one for one in ast.walk(node) if isinstance(one, (ast.Name, ast.Attribute))]
-    words = [last_name(one) for one in inner if last_name(one) not in _SETS | _LISTS]
-    called = [one for one in ast.walk(node) if isinstance(one, ast.Call)]
-    if any(last_name(one.func) in {"range", "randint", "tolist", "randperm"} for one in called):
-        return True
-    return bool(words) and all(_NUMBERS.search(word) or word == "self" for word in words)
-
-
-def _is_number(node: ast.expr) -> bool:
-    if isinstance(node, ast.Call):
-        return last_name(node.func) in {"int", "len", "float", "round", "id", "hash", "ord"}
-    if isinstance(node, ast.BinOp):
-        return _is_number(node.right) or isinstance(node.op, (ast.FloorDiv, ast.Sub, ast.Pow))
-    if isinstance(node, ast.Constant):
-        return isinstance(node.value, (int, float))
-    return bool(_NUMBERS.search(last_name(node)))
+    return is_set(node) and isinstance(over, ast.Call) and last_name(over.func) in _NUMBERED
 
 
 def _use_of_name(
@@ -215,7 +167,7 @@ def _dependence(node: ast.expr, nodes: list[_Node], around: dict[int, _Node]) ->
     if isinstance(over, ast.Starred):
         over = around.get(id(over))
     if isinstance(over, ast.Subscript) and over.value is node and isinstance(over.ctx, ast.Load):
-        by_rank = _is_by_rank(over.slice)
+        by_rank = _is_by_rank(over.slice) or _is_number_of_rank(over.slice, nodes)
         if isinstance(over.slice, ast.Slice):
             return _Use(over, "split", by_rank)
         return _Use(over, "picked", by_rank) if by_rank else None
@@ -230,6 +182,9 @@ def _use_by_call(
     name = last_name(call.func)
     if name in _NUMBERED:
         over = around.get(id(call))
+        taken = _taken_by_number(over)
+        if taken is not None:
+            return _Use(taken, "picked", by_rank=True)
         over = around.get(id(over)) if isinstance(over, ast.comprehension) else over
         is_kept = isinstance(over, ast.DictComp) or (
             isinstance(over, ast.Call) and last_name(over.func) == "dict"
@@ -237,12 +192,34 @@ def _use_by_call(
         return _Use(call, "numbered", by_rank=False) if is_kept else None
     if name == "zip":
         return _zipped(call, node, nodes)
+    if name == "islice" and any(map(_is_by_rank, call.args[1:])):
+        return _Use(call, "split", by_rank=True)
     words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name)
     of_text = isinstance(call.func, ast.Attribute) and isinstance(call.func.value, ast.Constant)
     if _SPLITS.search(words) and not of_text:
         return _Use(call, "split", by_rank="process" in words or "rank" in words)
     if name == "DistributedSampler":
         return _Use(call, "split", by_rank=True)
+    return None
+
+
+def _taken_by_number(over: _Node | None) -> ast.expr | None:
+    """Give the test by which a loop takes what the rank's numbers are: `i % world == rank`."""
+    if isinstance(over, ast.comprehension):
+        tests = [one for test in over.ifs for one in ast.walk(test)]
+    elif isinstance(over, (ast.For, ast.AsyncFor)):
+        tests = [one for statement in over.body for one in ast.walk(statement)]
+    else:
+        return None
+    number = over.target.elts[0] if isinstance(over.target, ast.Tuple) else None
+    for one in tests:
+        if isinstance(one, ast.Compare) and _is_by_rank(one):
+            parts = [part for part in ast.walk(one) if isinstance(part, ast.BinOp)]
+            if any(
+                isinstance(part.op, ast.Mod) and last_name(part.left) == last_name(number) != ""
+                for part in parts
+            ):
+                return one
     return None
 
 
@@ -294,6 +271,18 @@ def _names(value: ast.expr) -> set[str]:
     ]
     own = {ast.unparse(value)} if isinstance(value, (ast.Name, ast.Attribute)) else set()
     return own.union(*map(_names, parts))
+
+
+def _is_number_of_rank(index: ast.expr, nodes: list[_Node]) -> bool:
+    """Whether a loop gives it the numbers of a rank: `for i in range(rank, many, world)`."""
+    loops = (one for one in nodes if isinstance(one, (ast.For, ast.comprehension)))
+    ranges = (
+        one
+        for one in loops
+        if isinstance(one.iter, ast.Call) and last_name(one.iter.func) == "range"
+    )
+    name = index.id if isinstance(index, ast.Name) else ""
+    return any(last_name(one.target) == name != "" and _is_by_rank(one.iter) for one in ranges)
 
 
 def _is_by_rank(index: ast.expr) -> bool:

@@ -30,6 +30,7 @@ _IDLE = re.compile(
 _STATE = re.compile(rb"(?m)^[ \t]*[\w.]+[ \t]*=(?:[^=\n]*|[ \t]*\{[^{}]*)\.state_dict\(\)")
 _SET_CALL = re.compile(rb"set\(")
 _LITERAL = (re.compile(rb"list\(\s*\{"), re.compile(rb"tuple\(\s*\{"), re.compile(rb"\[\*\s*\{"))
+_VIEWS = re.compile(rb"(?:list|tuple)\([^\n]*\.(?:keys|items)\(\)[ \t]*[&|^-]")
 _LIST_OF = (
     re.compile(rb"list\((\w+)\)"),
     re.compile(rb"tuple\((\w+)\)"),
@@ -42,6 +43,7 @@ _COUNTED = re.compile(
     rb"for[ \t]+(?:\w+,[ \t]*\()?([\w, \t]+)\)?[ \t]+in[ \t]+(?:tqdm\()?(?:enumerate\()??"
     rb"(enumerate|zip)\(([^()]*(?:\([^()]*\)[^()]*)*)\)"
 )
+_METHOD = re.compile(rb"[^()\n]*\)\.(\w+)\(")
 _INNER = re.compile(rb"\([^()]*\)|\[[^\[\]]*\]|,\s*(?:strict|start|total)\s*=.*|,\s*$", re.DOTALL)
 _SEVERAL = re.compile(rb"return\b[ \t]*(?:\(|[^\n]*,)")
 _STANDARD = frozenset(map(str.encode, sys.stdlib_module_names))
@@ -81,7 +83,7 @@ def _may_keep_state(content: bytes) -> bool:
 
 
 def _may_order(content: bytes) -> bool:
-    if any(one.search(content) for one in _LITERAL):
+    if any(one.search(content) for one in (*_LITERAL, _VIEWS)):
         return True
     given: set[bytes] = set()
     for call in _SET_CALL.finditer(content):
@@ -90,11 +92,16 @@ def _may_order(content: bytes) -> bool:
         head = head or content[max(0, begin - 80) : begin].rstrip()
         if head.endswith((b"list(", b"tuple(", b"*", b"enumerate(")):
             return True
-        if head.endswith(b"="):
+        if head.endswith((b"=", b"-", b"&", b"|", b"^")):
             given.update(_NAME.findall(head))
-    return bool(given) and any(
-        one[1] in given for each in _LIST_OF for one in each.finditer(content)
-    )
+    listed = {one[1] for each in _LIST_OF for one in each.finditer(content)} if given else set()
+    return any(one in given or _is_joined(content, one, given) for one in listed)
+
+
+def _is_joined(content: bytes, name: bytes, given: set[bytes]) -> bool:
+    """Whether a name may be given what is made of sets: `left = every - done`."""
+    values = re.findall(rb"\b%s[ \t]*=[ \t]*(\w+[ \t]*[-&|^.].*)" % name, content)
+    return any(not given.isdisjoint(_NAME.findall(one)) for one in values)
 
 
 def _may_loop(content: bytes) -> bool:
@@ -105,6 +112,8 @@ def _may_loop(content: bytes) -> bool:
         holder, _, name = one[1].rpartition(b".")
         if one[2] == b"(":
             given = {name} if holder in {b"self", b"cls", b""} and name not in _KNOWN else set()
+            method = _METHOD.match(content, one.end())
+            given |= {method[1]} if method and not holder else set()
             if name not in _KNOWN and (holder.partition(b".")[0] or name) in imported:
                 return True
         else:
