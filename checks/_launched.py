@@ -25,6 +25,14 @@ class Said(NamedTuple):
     source: NumberSaid | None = None
 
 
+def agreeing(taken: Said, first: Said, settings: Said | None) -> str:
+    """Say how all come to one number: the one for which the job is judged, where that is said."""
+    wanted = first.processes if settings is None else settings.processes
+    if wanted == taken.processes:
+        return f"Say {wanted:,} for {first.name}, too, or leave it out."
+    return f"Say {wanted:,} there, too, or on the command line of the launcher."
+
+
 def is_launched(facts: HostFacts) -> bool:
     """Whether a launcher has started this very process as one of several."""
     return {"RANK", "LOCAL_RANK", "WORLD_SIZE"} <= facts.environment.keys()

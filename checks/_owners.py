@@ -63,6 +63,21 @@ def idle(world: World, facts: WorldFacts) -> int:
     return 0 if writes(facts) else world.idle or world.bare_workers
 
 
+def has_as_many_batches(facts: WorldFacts) -> bool:
+    """Whether all ranks have as many steps, however full their last batch is."""
+    size = facts.batch_size
+    if size is None or facts.noun != "sample":
+        return False
+    return len({own // size if facts.drop_last else -(-own // size) for own in facts.each}) == 1
+
+
+def goes_on(facts: WorldFacts) -> str:
+    """Say what runs today: with_epoch is webdataset's own."""
+    if facts.noun == "shard" and "datasets" not in facts.split:
+        return "with_epoch(N) ends every rank's epoch alike."
+    return "torch's Join lets the others go on."
+
+
 def world_of(facts: WorldFacts) -> World:
     """Give the world of the job."""
     return World(

@@ -45,6 +45,9 @@ _RELY = {
     "downloads or caches for several ranks.",
     "fcntl": "SQLite and HDF5 take such locks, and so do caches that are kept in them.",
 }
+_FILES, _BYTES = 100, 4 << 20
+"""More than files of ours take: where less is left, these may find no room, and the job's some."""
+
 _ONE = "Let one process fill the cache before the others begin, or put it on a local disk."
 
 
@@ -56,10 +59,10 @@ _ONE = "Let one process fill the cache before the others begin, or put it on a l
 )
 def cache_storage(facts: StorageProbe, job: Job) -> Iterator[Finding]:
     """Tell what is seen without writing, then what was tried."""
-    if facts.refused or facts.read_only:
+    if facts.read_only or (facts.refused and not facts.is_full):
         yield from _of_refusal(facts, job)
         return
-    yield from _of_room(facts, job)
+    yield from [*_of_room(facts, job)] or _of_fullness(facts, job)
     tried = facts.tried
     if tried is None:
         return
@@ -132,6 +135,29 @@ def _of_room(facts: StorageProbe, job: Job) -> Iterator[Finding]:
             evidence={"free_files": facts.free_files, "missing": facts.missing},
             about="inodes",
         )
+
+
+def _of_fullness(facts: StorageProbe, job: Job) -> Iterator[Finding]:
+    """Tell that files of ours had no room, where what the job writes may have some."""
+    if not facts.is_full:
+        return
+    few = facts.free_files is not None and 0 < facts.free_files < _FILES
+    little = facts.free is not None and 0 < facts.free < _BYTES
+    left = counted(facts.free_files or 0, "more file") if few else format_size(facts.free or 0)
+    message = f"is full: {shown(facts.refused)}"
+    if few or little:
+        message = f"has room for {left}, too little to try there what writers rely on"
+    yield cache_storage.found(
+        f"{message}{_system(facts)}",
+        severity=Severity.NOTE if few or little else None,
+        at=Location(file=facts.file),
+        also=settings_of(facts, job, "path"),
+        why="Whether renames, locks and O_EXCL do there what they are to do is not known."
+        if few or little
+        else "The job stops at the first entry that it writes.",
+        fix="Make room there, or name a larger place.",
+        about="full",
+    )
 
 
 def _of_renames(facts: StorageProbe, tried: Tried, job: Job) -> Finding:

@@ -39,7 +39,7 @@ from ._where_written import bad_reads, settings_of
 
 _SAVE = {
     ".npy": "np.save(f, value)",
-    ".npz": "np.savez(f, value)",
+    ".npz": "np.savez(f, **arrays)",
     ".safetensors": "f.write(safetensors.torch.save(value))",
 }
 
@@ -74,8 +74,10 @@ def _severity(job: Job) -> Severity:
 def _pattern(facts: WriterTrial) -> str:
     save = _SAVE.get(facts.suffix, "torch.save(value, f)" if facts.suffix in TORCH else "")
     save = save or "f.write(data)"
+    keys = ", where arrays has each array under its name" if facts.suffix == ".npz" else ""
     return (
-        "Write under a name of its own, then rename:  tmp = f'{path}.{uuid.uuid4().hex}';  "
+        f"Write under a name of its own, then rename{keys}:  "
+        "tmp = f'{path}.{uuid.uuid4().hex}';  "
         f"with open(tmp, 'wb') as f: {save}; f.flush(); os.fsync(f.fileno());  "
         "os.replace(tmp, path)"
     )

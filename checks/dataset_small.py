@@ -7,7 +7,8 @@ What it finds
     nothing is known of how they are drawn, and fewer samples than one step of the optimizer takes
     (the batch size, times the ranks, unless a loader that was built gives each of them all that it
     lists, times the batches that gradients are accumulated over). What is not said of the launch
-    counts as 1. `repeats` adds so many passes over the data to each
+    counts as 1. Where the settings say how ranks divide shards (`split`), and nothing that was seen
+    says it, world-ownership tells who has none. `repeats` adds so many passes over the data to each
     epoch. Where some shards were not read, samples are not counted; where a loader of the job, or
     else a source, draws its shards with replacement (`resampled=True`), nothing is asked.
 
@@ -193,6 +194,8 @@ def _takers(facts: DatasetFacts, job: Job) -> int:
 
 
 def _lacks_shards(facts: DatasetFacts, job: Job) -> bool:
+    if facts.split_said and facts.drawn_once is None and job.launch.ranks > 1:
+        return False  # datasets, for one, gives ranks samples of all shards; see world-ownership
     return not facts.is_folder and _full(facts) < _takers(facts, job)
 
 

@@ -45,8 +45,9 @@ What it finds
     eight), gives that one samples that none of the others has: a number of ranks is written down.
     Where it gives such samples to a rank -1, ranks are counted from 1 (`names[rank + 1::world]`),
     and the first sample is of none: a warning, however few these are. Where a rank -2 has more of
-    them, the job goes on behind what it has had, and nothing is said. Of more than eight ranks, a
-    job that goes on is guessed from the begin of the first rank's part: each leaves out as many.
+    them, the job goes on behind what it has had, or makes samples of numbers, and nothing is said;
+    nor of an empty slice. Of more than eight ranks, a job that goes on is guessed from the begin of
+    the first rank's part: each leaves out as many.
 
     Where a module of Lightning gives each rank a part, and not by a DistributedSampler, the Trainer
     divides it again, unless a text of the job's folder says `use_distributed_sampler`: an error,

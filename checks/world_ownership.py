@@ -8,7 +8,8 @@ What it finds
     have another order, as it is with real ranks. Of several splits, each divides what the one
     before gave; of two joined by `&`, a rank has what both give it. Where ranks do not divide the
     number of shards, `datasets` has each keep every N-th sample of all: of shards that were divided
-    before, it is said what part of the samples no rank keeps.
+    before, it is said what part of the samples no rank keeps. Of samples that are only read, ranks
+    with more are told where these have more batches, too, as far as the size of one is known.
 
     Ranks write the entries of a cache: one that several write is an error. It is a note where
     `atomic = true` says that each writes under a name of its own and renames, or where `writer`
@@ -41,6 +42,8 @@ from preflight.values.names import counted, first_of
 
 from ._owners import (
     doubled,
+    goes_on,
+    has_as_many_batches,
     idle,
     items,
     left,
@@ -221,8 +224,8 @@ def _nothing(facts: WorldFacts) -> Finding:
         about="nothing",
         rows=tuple(rows_of(facts)) if world.idle else (),
         why=f"They are divided by {split_of(facts)}. "
-        f"{raises}"
-        "the others wait for that rank in their next all-reduce until it times out.",
+        f"{raises}{'the' if raises else 'The'} others wait for that rank in their next all-reduce "
+        "until it times out.",
         fix=f"Take fewer ranks or workers than there are {facts.noun}s, or pack more of them.",
         workaround="resampled=True lets every worker draw from all shards."
         if facts.noun == "shard"
@@ -239,7 +242,7 @@ def _is_uneven(facts: WorldFacts) -> bool:
     if facts.noun == "shard":
         fewest, all_of = min(facts.samples, default=0), max(facts.samples, default=0)
         return most > least or all_of - fewest > PART * all_of
-    return most > least + 1
+    return most > least + 1 and not has_as_many_batches(facts)
 
 
 def _uneven(facts: WorldFacts) -> Finding:
@@ -265,7 +268,7 @@ def _uneven(facts: WorldFacts) -> Finding:
         rows=tuple(rows_of(facts)),
         why=why,
         fix="Divide the list into parts of one length." if writes(facts) else _even(facts),
-        workaround=None if writes(facts) else "with_epoch(N) ends every rank's epoch alike.",
+        workaround=None if writes(facts) else goes_on(facts),
         evidence=_evidence(facts) | {"spread": spread(world_of(facts), facts)},
     )
 

@@ -41,6 +41,7 @@ from ._launched import (
     ACCELERATE,
     TORCHRUN,
     Said,
+    agreeing,
     has_default_file,
     is_launched,
     of_nobody,
@@ -141,8 +142,8 @@ def _passed_over(taken: Said, facts: HostFacts, settings: Said | None) -> Iterat
             for one in (taken, *others)
         ),
         why=f"{taken.by} takes its number from there, and says nothing of the other, for which "
-        "batch sizes and splits are worked out; a number on its command line comes first.",
-        fix=f"Say {first.processes:,} there, too, or on the command line of the launcher.",
+        "batch sizes and splits may be worked out; a number on its command line comes first.",
+        fix=agreeing(taken, first, settings),
         workaround=NOT_ACCELERATE if guess else None,
         evidence={"taken": taken.processes, "said": first.processes},
     )

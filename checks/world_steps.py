@@ -101,7 +101,7 @@ def world_steps(facts: WorldFacts | RankBatches, _job: Job) -> Iterator[Finding]
         severity=Severity.NOTE if facts.joined else None,
         why=f"Samples are divided by {split_of(facts)}. {_hangs(first, min(steps), facts.joined)}",
         fix="Set drop_last=True, which evens it out here."
-        if evens and not facts.drop_last
+        if evens and not facts.drop_last and min(facts.each) >= size
         else "Give every rank as many samples: DistributedSampler pads, or drops (drop_last).",
         workaround="Accelerate's even_batches, or torch's Join, lets the others go on.",
         evidence={"fewest": min(steps), "most": max(steps), "batch_size": size},

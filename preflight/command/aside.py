@@ -15,7 +15,7 @@ from preflight.findings.exit_codes import EXIT_CANNOT_JUDGE, EXIT_GO
 from preflight.findings.report import Report
 from preflight.quarantine import manifest
 from preflight.quarantine.away import move_away
-from preflight.quarantine.back import bring_back, waiting
+from preflight.quarantine.back import bring_back, is_below, settle, waiting
 from preflight.quarantine.plan import plan
 from preflight.quarantine.quarantine_page import QuarantinePage, as_json, as_text
 from preflight.quarantine.quarantined import State, exit_code
@@ -40,7 +40,9 @@ def move(words: Sequence[str], *, yes: bool, copy: bool, pairs: bool, form: str)
             return exit_code(told.rows, told.more)
     if to_move and yes:
         moved = move_away(planned.rows, root=job.root, state=state, report=report.started)
-        told = told._replace(rows=moved[0], folder=moved[1])
+        gone = [os.path.dirname(one.path) for one in moved[0] if one.state is State.MOVED]
+        outside = not all(is_below(one, [job.root]) for one in gone)
+        told = told._replace(rows=moved[0], folder=moved[1], outside=outside)
     return _end(told, form)
 
 
@@ -77,6 +79,8 @@ def restore(times: Sequence[str], *, yes: bool, copy: bool, form: str) -> int:
     try:
         folders = [known[one] for one in times] or [*filter(waiting, every)][:1]
         rows = tuple(bring_back(folders, root=job.root, copy=copy, may=may))
+        for one in every:
+            settle(one, root=job.root)
     except manifest.ManifestError as error:
         raise OutputError(str(error)) from error
     names = ", ".join(name_of(one, job.root) for one in folders)

@@ -40,8 +40,8 @@ def accelerate_config(
         return None
     kind = said.get("distributed_type")
     processes = positive(said.get("num_processes", 1 if kind == "NO" else None))
-    if processes is None:
-        return None  # who starts it has to say
+    if processes is None or (kind == "MULTI_CPU" and not _by_mpirun(said)):
+        return None  # who starts it has to say; without mpirun, accelerate starts one on CPUs
     ids = str(said.get("gpu_ids") or "all")
     return NumberSaid(
         file=name_of(os.path.join(root, path), root),
@@ -51,6 +51,11 @@ def accelerate_config(
         on_gpus=kind in _ON_GPUS and not said.get("use_cpu"),
         gpu_ids=() if ids == "all" else tuple(one.strip() for one in ids.split(",")),
     )
+
+
+def _by_mpirun(said: Mapping[str, Any]) -> bool:
+    mpirun = said.get("mpirun_config")
+    return bool(mpirun.get("mpirun_hostfile") if isinstance(mpirun, dict) else mpirun)
 
 
 def _place(environment: Mapping[str, str], *, home: bool) -> str | None:

@@ -24,6 +24,9 @@ OTHER_FILE_SYSTEM = (
     "it lies on another file system than the quarantine: --copy copies it there, and takes it away "
     "once the copy is whole"
 )
+PART = ".part"
+"""Ends the name of a copy in the quarantine that is not whole yet."""
+
 OUT = ".out"
 """Ends the name of an original whose copy is whole, and that is about to go."""
 
@@ -84,7 +87,7 @@ def _copy_away(row: QuarantineRow, entry: Entry, place: str) -> None:
     """
     if identity_of(row.path) != row.identity:
         raise ChangedError
-    part = f"{place}.part"
+    part = f"{place}{PART}"
     beside = os.path.join(os.path.dirname(row.path), f"{entry.beside}{OUT}")
     try:
         copy_new(row.path, part)

@@ -7,7 +7,7 @@ import errno
 import os
 from collections.abc import Callable, Iterator, Sequence
 
-from preflight.quarantine.away import OUT
+from preflight.quarantine.away import OUT, PART
 from preflight.quarantine.manifest import Entry, place_of, read
 from preflight.quarantine.moving import (
     alone,
@@ -36,6 +36,36 @@ def waiting(folder: str) -> list[Entry]:
         ManifestError: its manifest cannot be read.
     """
     return [one for one in read(folder) if os.path.lexists(place_of(folder, one))]
+
+
+def settle(folder: str, *, root: str) -> None:
+    """Take away copies of ours that a process which died has not ended.
+
+    Of each, the original lies in its place, as it was when it was listed; else the copy stays.
+
+    Raises:
+        ManifestError: the manifest cannot be read.
+    """
+    entries = read(folder)
+    places = {place_of(folder, one) for one in entries}
+    begun = {
+        f"{place}{PART}": one
+        for one in entries
+        if one.copied and not os.path.lexists(place := place_of(folder, one))
+    }
+    if not any(os.path.lexists(part) for part in begun.keys() - places):
+        return
+    with alone(folder):  # nobody is copying any more
+        for part in begun.keys() - places:
+            with contextlib.suppress(OSError):
+                path = os.path.join(root, begun[part].file)
+                if _lies_there(begun[part], path) or _is_same(part, path):
+                    os.unlink(part)
+        _sweep(folder, entries)
+
+
+def _lies_there(entry: Entry, path: str) -> bool:
+    return identity_of(path)[:2] == (entry.bytes, entry.mtime_ns)
 
 
 def bring_back(

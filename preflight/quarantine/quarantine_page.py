@@ -40,6 +40,8 @@ class QuarantinePage(NamedTuple):
     """The quarantine that they were moved into, as reports name files."""
 
     restores: bool = False
+    outside: bool = False
+    """Whether some were moved from outside the job's folder, where `--yes` brings them back."""
 
 
 def as_text(told: QuarantinePage) -> str:
@@ -97,7 +99,10 @@ def _end(told: QuarantinePage) -> Iterator[str]:
         yield f"There is nothing to move: {told.about} names no damaged file."
     elif State.MOVED in states:
         yield f"They lie in {shown(told.folder or '')}, beside a manifest; nothing was deleted."
-        yield "Back again:  preflight quarantine --restore"
+        if told.outside:
+            yield "Back again:  preflight quarantine --restore --yes"
+        else:
+            yield "Back again:  preflight quarantine --restore"
     elif State.LISTED in states:
         yield f"This is what {told.about} names. Nothing was moved."
         yield "Move what is to be moved:  preflight quarantine --yes"

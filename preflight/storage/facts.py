@@ -91,6 +91,9 @@ class StorageProbe:
     refused: str = ""
     """Why nothing could be written."""
 
+    is_full: bool = False
+    """Whether there was no room for files of ours, which may take more than an entry does."""
+
     read_only: bool = False
     """Whether it was mounted for reading only."""
 

@@ -31,6 +31,10 @@ LOCKS = ("flock", "fcntl")
 class RefusedError(Exception):
     """The system does not let us write; the reason is the text."""
 
+    def __init__(self, reason: str, *, is_full: bool) -> None:
+        super().__init__(reason)
+        self.is_full = is_full
+
 
 def try_out(folder: str, files: Files, layer: str, alive: Callable[[], object]) -> Tried:
     """Try what writers rely on, in a folder of our own.
@@ -92,7 +96,7 @@ class _Trial:
     def _unless_refused(self, said: list[dict[str, Any]]) -> list[dict[str, Any]]:
         for one in said:
             if "refused" in one:
-                raise RefusedError(one["refused"])
+                raise RefusedError(one["refused"], is_full=one["is_full"])
         return said
 
     def create(self) -> tuple[int, int]:

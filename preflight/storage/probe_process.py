@@ -6,6 +6,7 @@ Only the standard library is at hand here.
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import sys
@@ -42,7 +43,12 @@ def main() -> None:
         try:
             answer(do(files, {**told, **order}))
         except OSError as error:
-            answer({"refused": reason_of(error)})
+            answer({"refused": reason_of(error), "is_full": is_full(error)})
+
+
+def is_full(error: OSError) -> bool:
+    """Whether there is no room left: no space, no inode, or no more of somebody's quota."""
+    return error.errno in (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC))
 
 
 def answer(said: Mapping[str, Any]) -> None:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from preflight.kinds.asked import Asked, reason_of
 from preflight.storage.facts import StorageProbe
 from preflight.storage.probe import RefusedError, try_out
+from preflight.storage.probe_process import is_full
 from preflight.storage.scratch import scratch
 from preflight.storage.space import entry_sizes, nearest_folder, space_of
 from preflight.storage.system_files import PLAIN, load
@@ -72,9 +73,9 @@ def look_at(
         with scratch(place, files, MARK) as folder:
             return replace(seen, tried=try_out(folder, files, layer, alive))
     except RefusedError as error:
-        return replace(seen, refused=str(error))
+        return replace(seen, refused=str(error), is_full=error.is_full)
     except OSError as error:
-        return replace(seen, refused=reason_of(error))
+        return replace(seen, refused=reason_of(error), is_full=is_full(error))
 
 
 def _in_the_way(path: str) -> str | None:

@@ -45,6 +45,36 @@ def of_tried(**more: object) -> StorageProbe:
     return replace(NFS, tried=HEALTHY._replace(**more))  # type: ignore[arg-type]
 
 
+def without_room(**more: object) -> StorageProbe:
+    given = {"tried": None, "refused": "No space left on device (OSError)", "is_full": True}
+    return replace(PROBE, **{**given, **more})  # type: ignore[arg-type]
+
+
+def test_a_place_without_room_for_our_files_may_have_some_for_the_jobs() -> None:
+    few = {"free_files": 13}
+    for more in (few, {**few, "missing": 5}, {"free": 100_000}):
+        ((severity, message),) = told(without_room(**more))
+
+        assert severity is Severity.NOTE
+        assert "to try there" in message
+
+
+def test_too_few_inodes_are_told_as_such_where_our_files_had_none_left() -> None:
+    ((severity, message),) = told(without_room(free_files=13, missing=35, entry_size=10))
+
+    assert severity is Severity.ERROR
+    assert "inodes for 13 more files, and 35 missing entries" in message
+
+
+@pytest.mark.parametrize("more", [{"free": 0}, {"free_files": 0}, {}])
+def test_a_place_without_any_room_is_full_and_not_closed(more: dict[str, int]) -> None:
+    (one,) = ask("cache-storage", without_room(**more), RANKS)
+
+    assert one.severity is Severity.ERROR
+    assert one.message == "is full: No space left on device (OSError) (ext4)"
+    assert one.fix == "Make room there, or name a larger place."
+
+
 # --- what is left alone ---------------------------------------------------------------------------
 
 

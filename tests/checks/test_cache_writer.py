@@ -104,7 +104,7 @@ def test_saves_that_raise_and_writers_that_hang_are_told_beside_it() -> None:
     [
         (".pt", "torch.save(value, f)"),
         (".npy", "np.save(f, value)"),
-        (".npz", "np.savez(f, value)"),
+        (".npz", "np.savez(f, **arrays)"),
         (".safetensors", "f.write(safetensors.torch.save(value))"),
         (".xyz", "f.write(data)"),
     ],
@@ -153,7 +153,7 @@ def test_a_writer_that_is_no_name_is_told_before_anything_runs(tmp_path: Path) -
 WRITTEN: dict[str, tuple[object, Callable[[Path], Any]]] = {
     ".pt": (torch.ones(3), torch.load),
     ".npy": (np.ones(3), np.load),
-    ".npz": (np.ones(3), lambda path: np.load(path)["arr_0"]),
+    ".npz": ({"latents": np.ones(3)}, lambda path: np.load(path)["latents"]),
     ".safetensors": ({"a": torch.ones(3)}, lambda path: safetensors.torch.load_file(path)["a"]),
     ".xyz": (b"\1\1\1", lambda path: list(path.read_bytes())),
 }
@@ -167,7 +167,8 @@ def test_the_pattern_that_is_printed_writes_an_entry(tmp_path: Path, suffix: str
     path = tmp_path / f"entry{suffix}"
     names = {"np": np, "torch": torch, "safetensors": safetensors, "os": os, "uuid": uuid}
 
-    exec("\n".join(code.split(";  ")), {**names, "path": str(path), "value": value, "data": value})
+    given = dict.fromkeys(("value", "data", "arrays"), value)
+    exec("\n".join(code.split(";  ")), {**names, "path": str(path), **given})
 
     assert [*map(float, load(path))] == [1.0] * 3
     assert [one.name for one in tmp_path.iterdir()] == [path.name]

@@ -46,6 +46,17 @@ def test_any_data_set_is_enough_where_nothing_is_said_of_the_launch(facts: Datas
     assert found(facts) == []
 
 
+def test_ranks_that_divide_shards_as_the_settings_say_are_left_to_world_ownership() -> None:
+    """By `datasets`, each rank keeps every N-th sample of all shards where these are too few."""
+    said = dataclasses.replace(shards(8, 8, 8), split_said=True)
+    drawn = dataclasses.replace(said, drawn_once="train.py:12")
+
+    assert found(said, world_size=4) == []
+    assert [one.severity for one in found(drawn, world_size=4)] == [Severity.ERROR]
+    assert [one.severity for one in found(shards(8, 8, 8), world_size=4)] == [Severity.WARNING]
+    assert [one.severity for one in found(said, num_workers=4)] == [Severity.WARNING]
+
+
 @pytest.mark.parametrize(
     ("facts", "launch"),
     [

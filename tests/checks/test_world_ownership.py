@@ -209,6 +209,35 @@ def test_shards_of_nearly_the_same_size_are_left_alone() -> None:
     assert look(4, 2, "split_by_node", part="data", samples=(100, 91)) == []
 
 
+def samples(*each: int, **more: Any) -> list[Finding]:
+    given = {"part": "loader", "noun": "sample", "each": each, "nobody": 0, "several": 0}
+    return look(sum(each), len(each), "contiguous", **{**given, **more})
+
+
+@pytest.mark.parametrize(
+    ("each", "size", "drop_last"),
+    [((6, 2), 6, False), ((6, 2), 6, None), ((11, 6), 6, True), ((3, 3, 1), 3, False)],
+)
+def test_ranks_with_as_many_batches_do_not_wait_for_each_other(
+    each: tuple[int, ...], size: int, *, drop_last: bool | None
+) -> None:
+    """However full the last one is."""
+    assert samples(*each, batch_size=size, drop_last=drop_last) == []
+
+
+@pytest.mark.parametrize(
+    ("size", "drop_last"), [(5, False), (2, None), (6, True), (4, True), (None, None)]
+)
+def test_ranks_with_more_batches_are_told_with_what_lets_them_go_on(
+    size: int | None, *, drop_last: bool | None
+) -> None:
+    """Samples of a list have no with_epoch, which is of webdataset's streams."""
+    (one,) = samples(6, 2, batch_size=size, drop_last=drop_last)
+
+    assert one.evidence["spread"] == "2 to 6 samples"
+    assert one.workaround == "torch's Join lets the others go on."
+
+
 def test_ranks_with_as_many_shards_are_held_by_their_samples() -> None:
     (one,) = look(4, 2, "split_by_node", part="data", samples=(100, 60))
 

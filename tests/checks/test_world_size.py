@@ -200,6 +200,22 @@ def test_the_variable_in_the_environment_is_passed_over_as_well() -> None:
     assert "TRAINING_NUM_PROCESSES says 8, and is passed over" in one.message
 
 
+@pytest.mark.parametrize(
+    ("size", "fix"),
+    [
+        (8, "Say 8 for NUM_PROCESSES, too, or leave it out."),
+        (2, "Say 2 there, too, or on the command line of the launcher."),
+    ],
+)
+def test_the_number_that_the_settings_say_is_advised(size: int, fix: str) -> None:
+    """And not that of a variable which alone says another one."""
+    facts = machine(8, accelerate=file_of(8), environment={"NUM_PROCESSES": "4"})
+
+    (one,) = look(facts, job(world_size=size))
+
+    assert one.fix == fix
+
+
 def test_a_script_that_hands_the_variable_over_is_taken_by_it() -> None:
     """As SimpleTuner's train.sh does, up to its version 1."""
     facts = machine(8, NUMBERED, accelerate=file_of(2), trainer=trainer(8))

@@ -65,6 +65,15 @@ def test_a_rank_that_runs_out_first_is_named_with_what_evens_it_out() -> None:
     assert [row.count for row in one.rows] == [2, 1, 1, 1]
 
 
+@pytest.mark.parametrize("drop_last", [False, None])
+def test_dropping_what_is_no_full_batch_of_any_rank_is_no_advice(*, drop_last: bool | None) -> None:
+    """It would leave no step at all."""
+    (one,) = look(3, 4, "contiguous", drop_last=drop_last)
+
+    assert "drop_last=True" not in (one.fix or "")
+    assert "pads" in (one.fix or "")
+
+
 def test_where_nobody_knows_of_drop_last_it_is_said() -> None:
     (one,) = look(17, 4, "strided")
 

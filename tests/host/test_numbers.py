@@ -49,10 +49,20 @@ def test_what_accelerate_config_writes_is_read(tmp_path: Path) -> None:
         "distributed_type: MULTI_GPU\nnum_processes: -1\n",
         "distributed_type: MULTI_GPU\nnum_processes: many\n",
         "compute_environment: AMAZON_SAGEMAKER\nnum_processes: 8\n",
+        "distributed_type: MULTI_CPU\nuse_cpu: true\nnum_processes: 2\n",  # one is started
+        "distributed_type: MULTI_CPU\nnum_processes: 2\nmpirun_config: {mpirun_hostfile: ''}\n",
     ],
 )
 def test_a_file_that_says_no_number_is_none(tmp_path: Path, text: str) -> None:
     assert config(tmp_path, text) is None
+
+
+def test_processes_on_cpus_are_started_by_mpirun(tmp_path: Path) -> None:
+    hosts = "mpirun_config:\n  mpirun_hostfile: hosts\n"
+    said = config(tmp_path, f"distributed_type: MULTI_CPU\nnum_processes: 2\n{hosts}")
+
+    assert said is not None
+    assert said.processes == 2
 
 
 def test_one_process_need_not_be_said(tmp_path: Path) -> None:

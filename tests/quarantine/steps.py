@@ -19,7 +19,7 @@ from typing import Any
 
 from preflight.quarantine import manifest, moving
 from preflight.quarantine.away import move_away
-from preflight.quarantine.back import bring_back
+from preflight.quarantine.back import bring_back, settle
 from preflight.quarantine.moving import identity_of
 from preflight.quarantine.quarantined import QuarantineRow, State
 
@@ -65,7 +65,10 @@ def away(root: Path, state: Path, *, copies: bool) -> tuple[QuarantineRow, ...]:
 def back(root: Path, state: Path) -> list[QuarantineRow]:
     """Bring back all that lies in any quarantine."""
     folders = manifest.quarantines(str(state))
-    return [*bring_back(folders, root=str(root), copy=False, may=lambda _: True)]
+    rows = [*bring_back(folders, root=str(root), copy=False, may=lambda _: True)]
+    for one in folders:
+        settle(one, root=str(root))
+    return rows
 
 
 def holds(path: Path | str, name: str) -> bool:
@@ -140,6 +143,8 @@ def at_every_line(root: Path, state: Path, *, copies: bool, both: bool, restores
         for name in (*FILES, LINK):
             assert holds(root / name, name), f"line {line}: {name} did not come back"
             assert places(root, state, name) == 1, f"line {line}: {name} is there twice"
+        parts = [*state.rglob("*.part")]
+        assert not parts, f"line {line}: {parts}"
         rest = [one.name for one in (root / "photos").iterdir()]
         assert sorted(rest) == ["a.jpg", "link.jpg"], f"line {line}: {rest}"
 

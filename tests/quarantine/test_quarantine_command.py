@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -378,7 +379,6 @@ def far_state(job: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder on another file system, in which the quarantine is to be."""
     if not os.path.isdir("/dev/shm") or os.stat("/dev/shm").st_dev == job.stat().st_dev:
         pytest.skip("there is no second file system")
-    import shutil
     import tempfile
 
     state = Path(tempfile.mkdtemp(dir="/dev/shm"))
@@ -409,6 +409,50 @@ def test_across_file_systems_it_moves_only_where_it_is_told_to_copy(
     for path in sorted(far_state.rglob("*"), reverse=True):
         path.rmdir() if path.is_dir() else path.unlink()
     far_state.rmdir()
+
+
+def test_a_copy_that_was_cut_off_stays_where_its_original_is_another_now(
+    job: Path, far_state: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = contents(job)
+    _, page = told(capsys, "--yes", "--copy")
+    held = Path(page["folder"]) / "files/photos/3.jpg"
+    assert told(capsys, "--restore")[0] == 0
+    held.parent.mkdir(parents=True)
+    part = held.with_name("3.jpg.part")
+
+    for content in (b"another", before["photos/3.jpg"]):
+        part.write_bytes(content[:3])
+        seconds = (job / "photos/3.jpg").stat().st_mtime_ns
+        (job / "photos/3.jpg").write_bytes(content)
+        os.utime(job / "photos/3.jpg", ns=(seconds, seconds))
+        assert told(capsys, "--restore")[0] == 0
+        assert part.exists() is (content == b"another")
+
+    assert contents(job) == before
+    shutil.rmtree(far_state)
+
+
+@pytest.mark.parametrize("where", ["store", "linked", "inside"])
+def test_the_line_that_brings_all_back_does_so_when_it_is_typed(
+    where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "job").mkdir()
+    (tmp_path / "job/linked").symlink_to(tmp_path / "far")
+    for name in ("far", "store", "job/inside"):
+        put(tmp_path, f"{name}/a.safetensors", content=WHOLE)
+        write(tmp_path / f"{name}/b.safetensors", b"")
+    monkeypatch.chdir(tmp_path / "job")
+    before = contents(tmp_path)
+    assert cli.main(["run", str(tmp_path / "store") if where == "store" else where, "-q"]) == 1
+    assert cli.main(["quarantine", "--yes"]) == 0
+    assert contents(tmp_path) != before
+
+    line = capsys.readouterr().out.rpartition("Back again:  preflight ")[2]
+
+    assert ("--yes" in line) is (where != "inside")
+    assert cli.main(line.split()) == 0
+    assert {one: before[one] for one in before} == {one: contents(tmp_path)[one] for one in before}
 
 
 # --- typed, asked and at once ---------------------------------------------------------------------

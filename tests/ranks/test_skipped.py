@@ -20,6 +20,7 @@ pytestmark = pytest.mark.slow
 SOURCE = """
 import os
 
+import torch
 from torch.utils.data import DataLoader, Dataset, IterableDataset, get_worker_info
 
 NAMES = [f"cat_{number:03}.png" for number in range(int(os.environ.get("SAMPLES", 64)))]
@@ -60,6 +61,32 @@ class Late(IterableDataset):
         yield from NAMES[first::number * workers]
 
 
+class Numbered(IterableDataset):
+    def __init__(self, give): self.give = give
+    def __iter__(self):
+        (rank, number), info = ranks(), get_worker_info()
+        worker, workers = (info.id, info.num_workers) if info else (0, 1)
+        first = rank * workers + worker
+        yield from map(self.give, range(first, len(NAMES), number * workers))
+
+
+class Chosen(Dataset):
+    def __init__(self, places, give): self.places, self.give = places, give
+    def __len__(self): return len(self.places)
+    def __getitem__(self, place): return self.give(self.places[place])
+
+
+TOKENS = torch.arange(64 * 33 + 5)
+
+
+def block(number): return TOKENS[number * 33:(number + 1) * 33].clone()
+
+
+def shifted(number):
+    own = TOKENS[number * 33:(number + 1) * 33 + 1]
+    return {"tokens": own[:-1].clone(), "next": own[1:].clone(), "text": "a" * (number % 3)}
+
+
 def loaders():
     rank, number = ranks()
     each = len(NAMES) // number
@@ -87,6 +114,19 @@ def loaders():
     found["resumed stream"] = DataLoader(Late(16), batch_size=2, num_workers=2)
     found["resumed stream without workers"] = DataLoader(Late(16), batch_size=2)
     found["from one"] = DataLoader(Late(0, 1), batch_size=2, num_workers=2)
+    return found
+
+
+def nameless():
+    rank, number = ranks()
+    found = {}
+    for name, give in {"number": float, "block": block, "shifted": shifted}.items():
+        own = range(rank, len(NAMES), number)
+        found[name] = DataLoader(Numbered(give), batch_size=2)
+        found[f"chosen {name}"] = DataLoader(Chosen(own, give), batch_size=2)
+    found["number of two"] = DataLoader(Numbered(float), batch_size=2, num_workers=2)
+    blocks = [block(number) for number in range(len(NAMES))]
+    found["from one"] = DataLoader(Chosen(blocks[rank + 1::number], lambda one: one), batch_size=2)
     return found
 """
 
@@ -124,12 +164,25 @@ def test_a_bound_that_is_wrong_by_one_is_told_and_a_resume_is_not(
         assert found[name].evidence["others"] == sum(one > 1 for one in owners[name].values())
 
 
-def _looked_at_by_all(folder: Path, ranks: int, *select: str) -> Report:
+def test_what_is_made_of_numbers_below_0_is_no_sample_that_nobody_has(tmp_path: Path) -> None:
+    """Of samples without names: what a slice or a number gives for rank -1, of a sound division."""
+    (tmp_path / "train.py").write_text(SOURCE)
+
+    report = _looked_at_by_all(tmp_path, 2, "world-order", target="train:nameless")
+
+    (found,) = report.findings
+    assert found.at.name == "train:nameless['from one']"
+    assert found.evidence["cause"] == "before"
+
+
+def _looked_at_by_all(
+    folder: Path, ranks: int, *select: str, target: str = "train:loaders"
+) -> Report:
     """Look once more where a busy machine took so long that some ranks were passed over."""
     flags = {"folder": str(folder), "world_size": ranks, "select": [*select]}
     with copies():
         for _ in range(3):
-            report = preflight.run("train:loaders", **flags)  # type: ignore[arg-type]
+            report = preflight.run(target, **flags)  # type: ignore[arg-type]
             (loader,) = (one.seen for one in report.coverage if one.part == "loader")
             if ranks > 8 or not re.search(r"\d ranks?\b", loader):
                 break

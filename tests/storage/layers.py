@@ -101,3 +101,13 @@ class HangingLocks(Files):
         """Wait."""
         time.sleep(60)
         return False
+
+
+class FullLater(Files):
+    """Room for a few files, and not for all that several processes create."""
+
+    def create(self, path: str) -> bool:
+        """Refuse the fourth of each."""
+        if path.endswith("-3"):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return super().create(path)

@@ -137,6 +137,7 @@ def test_simulated_locks_that_hang_are_left_after_their_time(
     [
         ("ReadOnly", "Read-only file system (OSError)"),
         ("Full", "No space left on device (OSError)"),
+        ("FullLater", "No space left on device (OSError)"),
     ],
 )
 def test_a_simulated_refusal_is_said_and_nothing_is_left(
@@ -145,6 +146,7 @@ def test_a_simulated_refusal_is_said_and_nothing_is_left(
     facts = seen(tmp_path, simulated)
 
     assert (facts.refused, facts.tried) == (said, None)
+    assert facts.is_full is (simulated != "ReadOnly")
     assert os.listdir(tmp_path) == []
 
 

@@ -47,7 +47,6 @@ def by_bytes(
     if any(map(is_resampled, named.values())):
         return None
     beside = {name: _named(one, _bytes_of(one) or []) for name, one in (others or {}).items()}
-    beside.pop("further", None)  # numbers go on below 0, and bytes tell these from no samples
     return ByBytes(named, _named(whole, of_whole), beside)
 
 

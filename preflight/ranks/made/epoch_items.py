@@ -22,7 +22,7 @@ from preflight.objects.attributes import classes, own_attributes
 from preflight.objects.paths import type_name
 from preflight.objects.random_state import kept_random_state, seed
 from preflight.ranks.made.behind_the_end import ask_behind_the_end
-from preflight.ranks.made.item_names import Names, names_of
+from preflight.ranks.made.item_names import Names, is_empty, names_of
 from preflight.ranks.made.stream_items import (
     MOST_BATCHES,
     MOST_ITEMS,
@@ -195,25 +195,31 @@ def _draws(dataset: Any, names: Names | None, alive: Callable[[], None]) -> dict
     begun = time.monotonic()
     told: dict[str, Any] = {"draws": None, "drew_all": False, "there": []}
     found: list[int] = []
+    empty: list[int] = []
     try:
         number = len(dataset)
         spread = [number * one // _FEW for one in range(_FEW)] if number > _ALL else []
         places = [*spread, *(one for one in range(min(number, MOST_ITEMS)) if one not in spread)]
         for place in places[: None if names is None or number <= _ALL else _FEW]:
-            found.append(_drawn(dataset, place))
+            found.append(_drawn(dataset, place, empty))
             alive()
             may_take = _DRAWING if number <= _ALL or len(found) < _FEW else _MORE
             if time.monotonic() - begun > may_take:
                 break
-        if found and _drawn(dataset, places[0]) != found[0]:
+        if found and _drawn(dataset, places[0], empty) != found[0]:
             return told
         there = [number_of(names(one) or "") for one in places[: len(found)]] if names else []
     except Exception:  # noqa: BLE001  the user's code; a sampler may give it something else
         return told
     drawn = {"draws": found, "places": places[: len(found)], "there": there}
-    return {**drawn, "drew_all": len(found) == number}
+    return {**drawn, "empty": empty, "drew_all": len(found) == number}
 
 
-def _drawn(dataset: Any, place: int) -> int:
+def _drawn(dataset: Any, place: int, empty: list[int]) -> int:
+    """Give the number of a sample, and keep it where a part of it holds nothing."""
     seed(0)
-    return digest(dataset[place])
+    sample = dataset[place]
+    found = digest(sample)
+    if is_empty(sample):
+        empty.append(found)
+    return found

@@ -89,6 +89,17 @@ def texts_in(sample: Any, depth: int = 0) -> list[str]:
     return [text for one in parts for text in texts_in(one, depth + 1)]
 
 
+def is_empty(sample: Any, depth: int = 0) -> bool:
+    """Whether a part of a sample holds nothing, as a slice that begins below 0 does."""
+    if isinstance(sample, (str, bytes, list, tuple, Mapping)) and not sample:
+        return True
+    if depth > _DEEPEST or not isinstance(sample, (list, tuple, Mapping)):
+        shape = getattr(sample, "shape", None)
+        return isinstance(shape, tuple) and 0 in shape
+    parts = sample.values() if isinstance(sample, Mapping) else sample
+    return any(is_empty(one, depth + 1) for one in parts)
+
+
 def rows_of(batch: Any) -> list[Any]:
     """Give the samples of a batch, where all of its parts have as many; else the batch alone."""
     is_named = isinstance(batch, Mapping)

@@ -12,7 +12,7 @@ from preflight.epochs.sample_numbers import digest
 from preflight.loaders.sent import never_ends
 from preflight.loaders.workers.starting import is_data_loader
 from preflight.loaders.wrappers import real_loader
-from preflight.ranks.made.item_names import keys_in, rows_of, texts_in
+from preflight.ranks.made.item_names import is_empty, keys_in, rows_of, texts_in
 from preflight.values.own_files import passes_on
 
 STREAM_SECONDS = 3.0
@@ -53,11 +53,13 @@ class _Keys:
         texts = texts_in(given)
         if texts:
             return _told("text", texts, number)
+        empty: list[int] = []
         try:
             keys = [digest(one) for one in given] if self._each else []
+            empty = [key for key, one in zip(keys, given, strict=False) if is_empty(one)]
         except Exception:  # noqa: BLE001  a class of the user's of which nobody can make bytes
             keys = []
-        return _Told(by="whole", keys=keys, names=[], samples=number)
+        return _Told(by="whole", keys=keys, names=[], samples=number, empty=empty)
 
 
 def _told(by: str, names: list[str], samples: int) -> _Told:
@@ -115,7 +117,7 @@ def _run(loader: Any, alive: Callable[[], None]) -> tuple[dict[str, Any], dict[s
     """Count the batches of a stream, and keep what they tell of its samples."""
     endless = never_ends(loader)
     until = None  # counted from the first batch: workers take long to start on a busy machine
-    found: dict[str, Any] = {"by": "", "keys": [], "names": [], "samples": 0}
+    found: dict[str, Any] = {"by": "", "keys": [], "names": [], "samples": 0, "empty": []}
     number, ended = 0, True
     for batch in loader:
         number += 1
@@ -134,5 +136,6 @@ def _keep(found: dict[str, Any], batch: Mapping[str, Any]) -> None:
     found["samples"] += batch["samples"]
     if len(found["keys"]) < MOST_ITEMS:
         found["keys"] += batch["keys"]
+        found["empty"] += batch.get("empty", ())
     if len(found["names"]) < SHOWN:
         found["names"] += batch["names"]

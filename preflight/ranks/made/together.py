@@ -174,7 +174,8 @@ def _before(told: Sequence[Told], others: Mapping[str, Told], whole: Told) -> Ot
     """Say what the rank before the first would have, and none of these has: they count from 1.
 
     What else that one has, another one has as a part. Where one further before would have more, the
-    job goes on behind what it has had.
+    job goes on behind what it has had, or makes samples of numbers, which go on below 0. A slice
+    that begins there is empty, and no sample.
     """
     one, further = others.get("before"), others.get("further")
     if one is None or one.get("reason") or not one.get("ended"):
@@ -183,7 +184,7 @@ def _before(told: Sequence[Told], others: Mapping[str, Told], whole: Told) -> Ot
         return None
     if not is_known((*told, one, whole)) or _have_some_in_common(told, 0):
         return None
-    here, its = union(told), {*one["keys"]}
+    here, its = union(told), {*one["keys"]} - {*one.get("empty", ())}
     left, rest = its - here, its & here
     is_next = any(rest <= {*each["keys"]} for each in told)
     if not left or not is_next or not here <= {*whole["keys"]}:
