@@ -27,7 +27,8 @@ class Asked(NamedTuple):
 
     some: Callable[[Any, int], None]
     """Called with facts and the number of things they cover, where a question has several and the
-    rest is still to come."""
+    rest is still to come; of a single thing, with what is known of it early, for a run that is cut
+    short. What was told so is not answered again."""
 
     memory: int
     """Bytes of memory that a reader of files may use."""

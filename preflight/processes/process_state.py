@@ -13,7 +13,17 @@ from typing import Any
 from preflight.findings import our_failures
 from preflight.kinds.question import Question
 from preflight.processes.hanging import Stack
-from preflight.processes.results import Answer, Batch, Began, Fault, Result, Took, Unasked, UnderWay
+from preflight.processes.results import (
+    Answer,
+    Batch,
+    Began,
+    Early,
+    Fault,
+    Result,
+    Took,
+    Unasked,
+    UnderWay,
+)
 from preflight.processes.start import Started
 
 _UNFIT = rb'\{"unfit": "([0-9.]{1,9})"\}'
@@ -116,6 +126,8 @@ class Running:
             part = question.part(self.told, self.told + count)
             self.results.append(Answer(question=part, told=tuple(facts)))
             self.told += count
+        else:
+            self.results.append(Early(question=question, told=tuple(facts)))
 
     def _rest_of(self, index: int) -> Question:
         question = self.batch[index]

@@ -15,6 +15,13 @@ class Answer(NamedTuple):
     told: tuple[Mapping[str, Any], ...]
 
 
+class Early(NamedTuple):
+    """What was seen by now, where the rest takes long: facts as in `Answer`."""
+
+    question: Question
+    told: tuple[Mapping[str, Any], ...]
+
+
 class Fault(NamedTuple):
     """Why nobody could look."""
 
@@ -61,7 +68,7 @@ class Survived(NamedTuple):
     processes: tuple[str, ...]
 
 
-Result: TypeAlias = Answer | Fault | Began | Took | UnderWay | Unasked | Survived
+Result: TypeAlias = Answer | Early | Fault | Began | Took | UnderWay | Unasked | Survived
 
 
 Batch: TypeAlias = tuple[Question, ...]

@@ -35,6 +35,9 @@ _POLL = 0.05
 # How long it is given for what it does at its end, in seconds.
 _LAST_WORDS = 20.0
 
+# What is known of a loader or a copy once it is met, however long the script goes on.
+_EARLY = ("Sent", "Loaded", "Copied")
+
 # What each process that trains tells of itself alone.
 _OF_EACH = ("met", "gave", "steps", "ended", "counts", "counted", "counting", "lengths")
 
@@ -48,6 +51,9 @@ class Heard:
 
     met: dict[int, Met] = field(default_factory=dict)
     given: dict[tuple[str, str], Mapping[str, Any]] = field(default_factory=dict)
+    early: list[Mapping[str, Any]] | None = None
+    """Of that, what is told at once; None: nothing is."""
+
     threads: list[Raised] = field(default_factory=list)
     shortened: dict[str, None] = field(default_factory=dict)
     ended: Ended | None = None
@@ -86,8 +92,7 @@ class Heard:
         if "met" in line:
             self.met[line["met"]] = from_wire(Met, line["facts"])
         elif "gave" in line:
-            key = line["gave"] or f"#{len(self.given)}"
-            self.given[key, line["facts"]["type"]] = line["facts"]
+            self._hear_facts(line["gave"], line["facts"])
         elif "thread" in line:
             self.threads.append(from_wire(Raised, line["thread"]))
         elif "shortened" in line:
@@ -103,6 +108,12 @@ class Heard:
         else:
             self.lengths += [from_wire(RankLength, one) for one in line.get("lengths", ())]
             self._hear_end(line)
+
+    def _hear_facts(self, key: str, facts: Mapping[str, Any]) -> None:
+        if self.early is not None and not key and facts["type"] in _EARLY:
+            self.early.append(facts)
+        else:
+            self.given[key or f"#{len(self.given)}", facts["type"]] = facts
 
     def _hear_rank(self, number: int, line: Mapping[str, Any]) -> None:
         rank = self.ranks.setdefault(number, Heard())
@@ -186,7 +197,7 @@ class Heard:
 def look(asked: Asked) -> list[Facts]:
     """Run the script in short; give its `Rehearsal`, and the facts of what it met on its way."""
     begun = time.monotonic()
-    heard = Heard()
+    heard = Heard(early=[])
     with asked.step(f"run {_name(asked.wire)}"):
         running = start(asked.wire, asked.options)
         ended = follow(running, heard, asked)
@@ -233,11 +244,17 @@ def follow(running: ScriptProcess, heard: Heard, asked: Asked) -> Ended:
     return ended
 
 
+def _hear(running: ScriptProcess, heard: Heard, asked: Asked) -> None:
+    for line in running.lines():
+        heard.hear(line)
+    while heard.early:
+        asked.some(facts_of(heard.early.pop(0)), 1)
+
+
 def _ending(running: ScriptProcess, heard: Heard, asked: Asked) -> Ended:
     try:
         while running.popen.poll() is None:
-            for line in running.lines():
-                heard.hear(line)
+            _hear(running, heard, asked)
             asked.alive()
             timeout = min(asked.options["timeout"], _LAST_WORDS if heard.left else math.inf)
             silent = running.silent(timeout)
@@ -254,8 +271,7 @@ def _ending(running: ScriptProcess, heard: Heard, asked: Asked) -> Ended:
                 over = heard.ended or Ended(how="stopped")
                 return replace(over, unfinished=not heard.is_counting)
             time.sleep(_POLL)
-        for line in running.lines():
-            heard.hear(line)
+        _hear(running, heard, asked)
     finally:
         running.end()
     return _ended(heard, running.popen.returncode)

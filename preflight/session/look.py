@@ -253,6 +253,8 @@ class Looks:
                 self._account.reads(result)
             elif isinstance(result, results.Survived):
                 self.survivors += result.processes
+            elif isinstance(result, results.Early):
+                yield from result.question.gather.seen(result.question, result.told)
             else:
                 yield from self._taken(result)
             yield from self._came()

@@ -124,19 +124,20 @@ def rehearse(
     scratch = path.parent.parent / f"{path.parent.name}-scratch"
     scratch.mkdir()
     wire = {"path": path.name, "module": None, "args": list(args), "folder": None, "name": None}
+    early: list[object] = []
     asked = Asked(
         wire={**wire, "scratch": str(scratch)},
         options={**told_of(Job(root=folder)), **options, "wants": list(wants)},
         alive=lambda *_: None,
         step=lambda _: contextlib.nullcontext(),
         opening=lambda _: None,
-        some=lambda *_: None,
+        some=lambda one, _: early.append(one),
         memory=0,
     )
     with copies(known_to(path)) as patch:
         patch.chdir(folder)
         patch.setenv("OMP_NUM_THREADS", "1")
-        facts = list(look(asked))
+        facts = [*look(asked), *early]
     found = [
         finding
         for each in facts

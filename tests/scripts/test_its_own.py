@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import psutil
@@ -173,6 +174,42 @@ def test_asked_to_end_we_leave_nothing_of_it(tmp_path: Path, number: signal.Sign
     assert not is_alive(int(said.split()[1]))
     assert list(temporary.glob("preflight-*")) == []
     assert [one.name for one in job.iterdir() if one.name != ".preflight"] == ["train.py"]
+
+
+LONG = """\
+import time
+import torch
+from torch.utils.data import DataLoader
+
+for x in DataLoader(torch.zeros(0, 1), batch_size=4):
+    pass
+for x in DataLoader(torch.zeros(8, 1), batch_size=4):
+    print("waits", flush=True)
+    time.sleep(600)
+"""
+
+
+@pytest.mark.usefixtures("at_hand")
+def test_what_was_seen_of_loaders_is_told_where_a_long_run_is_interrupted(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(LONG, encoding="utf-8")
+    with subprocess.Popen(
+        [sys.executable, "-c", INTERRUPTED + START, "run", "--format", "json", "train.py"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stderr is not None
+        assert any(one == "waits\n" for one in process.stderr)
+        time.sleep(1.0)  # what was met is on its way
+        process.send_signal(signal.SIGINT)
+        page, _ = process.communicate(timeout=60)
+    report = Report.from_json(page)
+
+    assert (report.verdict, report.interrupted) == ("no-go", True)
+    assert [(one.check, one.at.line) for one in report.findings] == [("loader-end", 5)]
 
 
 def is_alive(pid: int) -> bool:
