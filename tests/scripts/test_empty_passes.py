@@ -36,7 +36,7 @@ class Made(IterableDataset):
 
 
 def make():
-    time.sleep(1.5)
+    time.sleep(7.0)
     made.extend(torch.randn(4, 1))
 
 
@@ -101,7 +101,7 @@ while not steps:
     for batch in loader:
         step(batch)
         steps += 1
-    time.sleep(0.001)
+    time.sleep(0.02)
 """,
     "an empty one in each epoch": """\
 loader, val = DataLoader(torch.randn(40, 1), batch_size=4), DataLoader(Stream(0), batch_size=4)
