@@ -66,7 +66,9 @@ class Shown:
         said = to_stdout(hide.bytes_of(page), encoding)
         for form, path in self.outputs:
             try:
-                with open(path, "w", encoding="utf-8", errors="backslashreplace") as file:
+                with open(
+                    path, "w", encoding="utf-8", errors="backslashreplace", opener=_for_the_owner
+                ) as file:
                     file.write(hide.bytes_of(render.renderer(form)(report)))
             except OSError as error:
                 said = False
@@ -88,6 +90,11 @@ class Shown:
             verbose=self.verbose,
             encoding=sys.stdout.encoding or "utf-8",
         )
+
+
+def _for_the_owner(path: str, flags: int) -> int:
+    """Open a file that others cannot read where it is made; one that is there keeps its rights."""
+    return os.open(path, flags, 0o600)
 
 
 def secrets_at_hand() -> Secrets:

@@ -61,8 +61,21 @@ def test_a_ledger_that_is_a_link_to_nowhere_is_not_made_there(
 
 
 @posix
+def test_a_report_that_was_there_keeps_its_permissions(tmp_path: Path, preflight: Run) -> None:
+    write(tmp_path / "cache/a.safetensors", WHOLE)
+    page = tmp_path / "out.md"
+    page.write_text("for all to read", encoding="utf-8")
+    page.chmod(0o644)
+
+    preflight("run", "cache", "-o", "out.md")
+
+    assert page.stat().st_mode & 0o777 == 0o644
+    assert "for all" not in page.read_text(encoding="utf-8")
+
+
+@posix
 def test_what_is_kept_is_the_owners_alone(tmp_path: Path, preflight: Run) -> None:
-    """Also what an earlier version has left for all to read; a report that was asked for is not."""
+    """Also what an earlier version has left for all to read, and a report that was asked for."""
     write(tmp_path / "cache/a.safetensors", WHOLE)
     for _ in range(2):
         before = os.umask(0o022)
@@ -78,6 +91,6 @@ def test_what_is_kept_is_the_owners_alone(tmp_path: Path, preflight: Run) -> Non
 
         assert {one.name for one in kept} >= {"ledger.sqlite", "last.json"}
         assert {oct(one.stat().st_mode & 0o777) for one in kept} == {"0o600"}
-        assert (tmp_path / "out.json").stat().st_mode & 0o777 == 0o644
+        assert (tmp_path / "out.json").stat().st_mode & 0o777 == 0o600
         for one in kept:
             one.chmod(0o644)
