@@ -6,9 +6,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
+from preflight.keys.compare import compare
 from preflight.keys.entries import Entries
 from preflight.keys.facts import CacheKeys, Respelled
-from preflight.keys.layouts import Finder, Way, behind_keys, led_by, ways_of
+from preflight.keys.layouts import Finder, Way, behind_keys, best_way, led_by, ways_of
 from preflight.keys.samples.of_data_sets import KeyedSamples
 from preflight.settings.key_rule import KeyRule, parse_rule
 
@@ -45,6 +46,9 @@ class RulesTried(NamedTuple):
         rule = parse_rule(text)
         ways = ways_of(rule, self.entries, nested=self.nested)
         led, asked = led_by(ways, self.samples, self.total, self.finder)
+        if led and rule.by_caption:  # of ways to read captions, one is settled for all
+            way = best_way(ways, self.samples, self.total, self.finder)
+            led = compare(way, self.samples, self.finder).matched * asked // self.total
         yield text, led, asked
         if may_have_several(rule):
             yield from self._behind(rule, ways, led, asked)

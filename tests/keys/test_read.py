@@ -556,6 +556,16 @@ def test_where_no_rule_fits_it_is_told_how_far_each_came() -> None:
     assert facts.tried_of == 4
 
 
+def test_captions_count_as_read_in_the_one_way_that_is_settled_where_no_rule_fits() -> None:
+    """Half of a cache has an entry a line, and half an entry a caption."""
+    texts = [f"a dog {one}\na cat {one}" for one in range(12)]
+    photos({f"dog{place}": text for place, text in enumerate(texts)})
+    keys = texts[:6] + [line for text in texts[6:] for line in text.split("\n")]
+    put(CACHE, *(f"{sha256(one)}.pt" for one in keys))
+
+    assert furthest(look(None)) == {"sha256(caption)": 6}
+
+
 def furthest(facts: CacheKeys) -> dict[str, int]:
     """Give the rules that led anywhere, where none fits."""
     assert facts.rule is None
