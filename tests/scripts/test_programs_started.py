@@ -96,6 +96,40 @@ def test_a_program_that_nobody_waits_for_is_told_as_not_watched(tmp_path: Path) 
     assert said in str(in_words([seen.rehearsal]))
 
 
+ASKS = """\
+import subprocess, sys
+
+def start():
+    subprocess.run([sys.executable, "-c", "pass"])
+
+start()
+"""
+
+
+@pytest.mark.parametrize(("last", "told"), [(4, []), (5, [5])])
+def test_what_packages_and_python_ask_the_system_is_nothing_that_a_script_starts(
+    tmp_path: Path, last: int, told: list[int]
+) -> None:
+    """As torch asks `ldconfig` for the libraries of CUDA while it is imported."""
+    packages, job = tmp_path / "packages", tmp_path / "job"
+    packages.mkdir()
+    job.mkdir()
+    (packages / "asking.py").write_text(ASKS, encoding="utf-8")
+    lines = [
+        "import ctypes.util, sys",
+        f"sys.path.insert(0, {str(packages)!r})",
+        "import asking",
+        "ctypes.util.find_library('of no name that is there')",
+        "asking.start()",
+    ]
+    (job / "train.py").write_text("\n".join(lines[:last]), encoding="utf-8")
+
+    seen = rehearse(job / "train.py").rehearsal
+
+    assert [one.at and one.at.line for one in seen.met if one.what == "process"] == told
+    assert ("not watched" in str(in_words([seen]))) is bool(told)
+
+
 RUNS = """\
 import os, subprocess, sys
 import torch

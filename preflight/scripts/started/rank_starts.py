@@ -24,6 +24,7 @@ from preflight.scripts.points import Point
 from preflight.scripts.saving.log import log_of
 from preflight.scripts.started.itself import Other, other_of, words_of_itself
 from preflight.scripts.started.rank_ends import ends
+from preflight.scripts.started.system_asked import is_asked
 from preflight.scripts.started.told_of import asked_in
 from preflight.scripts.watch import OF_PROCESS, Watch
 from preflight.users_code.facts import Lack
@@ -238,7 +239,7 @@ def _program(original: Callable[..., None], watch: Watch) -> Callable[..., None]
         with watch.looking() as is_outermost:
             is_plain = is_outermost and not (named.get("shell") or named.get("executable"))
             itself = words_of_itself(args) if is_plain and not more else None
-            if is_outermost:
+            if is_outermost and not is_asked(watch):
                 watch.met(Met(what="beside" if itself else "process", at=watch.place()))
             if itself:
                 begun = starts.program(*itself)
