@@ -32,10 +32,14 @@ _DEEP = 3
 
 
 def hidden_of(text: str, error: BaseException) -> str:
-    """Take out of a text what the frames of an exception say is secret."""
+    """Take out of a text what the frames of an exception say is secret, and what it says itself.
+
+    Its own lines are gone once it is told in one.
+    """
     found = {one for one in (*_held(error), *_written(error)) if one in text}
     values = tuple(sorted(found, key=lambda one: (-len(one), one)))
-    return Secrets(values=values).bytes_of(text, whole=True) if values else text
+    text = Secrets(values=values).bytes_of(text, whole=True) if values else text
+    return Secrets().text(text) if "\n" in text else text
 
 
 def _frames(error: BaseException) -> Iterator[types.FrameType]:

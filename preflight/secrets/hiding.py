@@ -266,6 +266,8 @@ def _of_variable(name: str, text: str) -> Iterator[str]:
 def _parts(text: str) -> Iterator[str]:
     """Give a value, and what it is put together of: `Bearer abc…`, `user:abc…`."""
     yield text.strip()
+    if "\n" in text:  # which pages write as one line, or as several of their own
+        yield from map(str.strip, text.splitlines())
     pieces = re.split(r"[\s:;,@/?&=\"'{}\[\]]+", text) if len(text) < 4_000 else []
     if len(pieces) > 1:
         yield from filter(looks_random, pieces)

@@ -29,6 +29,12 @@ _BARE, _OF_DATA = 12, 16
 _PAIR = ("('", '("')
 _ENDS = re.compile(r"[\"']?\)")
 
+_ENTRY = re.compile(r"[ \t]*(?:-[ \t]+)?[\w.-]{1,80}:(?:[ \t].*)?")
+"""Of a mapping in YAML."""
+
+# Characters of the text around it in which its neighbours are looked for.
+_LINE = 200
+
 
 def in_query(match: re.Match[str]) -> bool:
     """Whether what a query, or an element of XML, gives to a name is one."""
@@ -69,10 +75,19 @@ def is_secret(named: re.Match[str], behind: re.Match[str]) -> bool:
         is_name = is_about(value) or _names_one(value)
         return looks_random(value) or bool(is_pair and not is_name and may_be_secret(value))
     if quoted is None and (between == ":" or value.isdigit()):
-        return is_no_word(value)
+        return is_no_word(value) or (_is_entry(named, behind) and may_be_secret(value))
     if says(name.lower()) is not Says.SECRET:  # `SORT_KEY=name`
         return is_no_word(value)
     return may_be_secret(value)
+
+
+def _is_entry(named: re.Match[str], behind: re.Match[str]) -> bool:
+    """Whether it is an entry of YAML that has others beside it, and no word of a sentence."""
+    before = named.string[max(0, named.start() - _LINE) : named.start()].split("\n")
+    after = named.string[behind.end() : behind.end() + _LINE].split("\n")
+    if before[-1].strip() not in ("", "-") or after[0].strip():
+        return False
+    return any(map(_ENTRY.fullmatch, (*before[-2:-1], *after[1:2])))
 
 
 def _names_one(text: str) -> bool:

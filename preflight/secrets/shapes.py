@@ -153,11 +153,12 @@ VALUE = re.compile(
     r"""
     [rbfuRBFU]{0,2}(?P<quote>\\{0,3}["'])(?P<quoted>(?:(?!(?P=quote))(?:\\.|[^\n])){0,8000})
     | (?:[|>][+-]?\s{1,80}|!!\w{1,20}\s{1,8})?
-      (?P<bare>[^\s"'&;,()\[\]{}<>\ue000]+)(?P<behind>[(\[{]?)
+      (?P<bare>(?:(?!\\[nrt][\s-]*[\w-]{1,80}\s?[:=])[^\s"'&;,()\[\]{}<>\ue000])+)(?P<behind>[(\[{]?)
     """,
     re.VERBOSE,
 )
-"""What stands behind it, in YAML on a line of its own, too; a bracket behind makes it a call."""
+"""What stands behind it, in YAML on a line of its own, too; a bracket behind makes it a call, and
+the escaped end of a line ends it where another name follows."""
 
 OPENS = re.compile(r"\s?(?:(?:bytes|bytearray|str)|(?P<called>[\w.]{0,80}))[(\[{]")
 """A bracket that a name holds, and what is called with it, but for what only writes a text."""

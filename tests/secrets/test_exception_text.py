@@ -84,6 +84,12 @@ def test_what_stands_under_a_name_on_the_way_is_not_told(call: object) -> None:
     assert REDACTED in text
 
 
+def test_what_a_text_says_in_lines_of_its_own_is_gone_before_they_are_one() -> None:
+    told = said_by(ValueError("config:\n  password: topsecret\n  region: eu-west"))
+
+    assert told == f"ValueError: config: password: {REDACTED} region: eu-west"
+
+
 def by_words(token: str, key: str, password: str, name: str) -> None:
     raise KeyError(f"{token} {key} {password} {name}")
 

@@ -83,6 +83,8 @@ def test_a_name_says_nothing_of_the_kind(name: str) -> None:
         "token=tokenizer('hello world'), credentials=Path('a/b.json'), auth: ['anonymous']",
         "{'credentials': {'file': 'a.json'}}, password=os.environ.get('DB_PASSWORD')",
         "login(key=key) and def login(key=None)",
+        "no login:\n  wrong password: topsecret words\n  token: missing\n",
+        "the reason for it, password: topsecret\nand: no more",
     ],
 )
 def test_ordinary_sentences_are_left_alone(text: str) -> None:
@@ -171,6 +173,15 @@ def test_ordinary_sentences_are_left_alone(text: str) -> None:
             f"[('X-Api-Key', '{REDACTED}'), ('password', '{REDACTED}')]",
         ),
         ("password=SecretStr('pwWORD')", f"password=SecretStr('{REDACTED}')"),
+        (
+            "config:\n  password: topsecret\n  db_token: another\n  lr: 3",
+            f"config:\n  password: {REDACTED}\n  db_token: {REDACTED}\n  lr: 3",
+        ),
+        ("hosts:\n- passwd: topsecret", f"hosts:\n- passwd: {REDACTED}"),
+        (
+            rf"'password: {CANARY}\nregion: eu\ndb_token: {CANARY}\n  secret = {CANARY}'",
+            rf"'password: {REDACTED}\nregion: eu\ndb_token: {REDACTED}\n  secret = {REDACTED}'",
+        ),
     ],
 )
 def test_a_name_or_a_shape_gives_it_away(text: str, told: str) -> None:
@@ -237,6 +248,15 @@ def test_a_part_of_a_variable_is_known_too(name: str, value: str) -> None:
     hidden = Secrets.known({name: value}).text(f"401 for {CANARY}")
 
     assert hidden == f"401 for {REDACTED}"
+
+
+@pytest.mark.parametrize("between", ["\n", " ", "\n  ", "\\n", "\r\n", " / "])
+def test_a_value_of_several_lines_is_known_however_they_are_put_together(between: str) -> None:
+    lines = [f"{CANARY}{number}" for number in range(3)]
+    hidden = Secrets.known({"DEPLOY_TOKEN": "\n".join(lines)})
+
+    assert "cAnary7" not in hidden.text(f"401 for {between.join(lines)}")
+    assert "cAnary7" not in hidden.bytes_of(f'{{"error": "{between.join(lines[1:])}"}}')
 
 
 def test_what_was_typed_and_what_is_set_is_known_too() -> None:
