@@ -84,6 +84,7 @@ _SAID = {
         "npz",
         "bomb",
     ): "numpy.load reads the array alone; what unpacks the file whole makes all of it.",
+    ("npz", "foreign"): "numpy.load gives an archive, where an array is asked for.",
     ("npz", "lacking"): _LACKS,
     ("npz", "trailing"): "numpy.load stops at it: File is not a zip file.",
     ("npy", "cut"): "numpy.load stops at it: it is no whole array.",

@@ -33,6 +33,9 @@ _FEWEST = 3
 _REAL = 2
 """Arrays among them: a program that numbers its files writes no raw ones among them."""
 
+_HEADER = 128
+"""Bytes of an array's header, as numpy pads it."""
+
 _FEWEST_IN_FOLDERS = 4
 """Files of one name, each in a folder of its own."""
 
@@ -213,9 +216,19 @@ def _unlike(group: list[WholeFile], *, fewest: int, share: int) -> Iterator[tupl
 
 
 def _of_two(group: list[WholeFile]) -> Iterator[tuple[int, Damage]]:
-    """Tell one of two that are numbered, as long as the other one, which is an array."""
-    if len(group) == _REAL and len({one.bytes for one in group}) == 1:
-        yield from _unlike(group, fewest=1, share=0)
+    """Tell one of two that are numbered, of which the other one is an array.
+
+    A raw one is of no format, and of another length.
+    """
+    if len(group) != _REAL:
+        return
+    alike = len({one.bytes for one in group}) == 1
+    places = {one.place for one in group if alike or not _may_be_raw(one)}
+    yield from (one for one in _unlike(group, fewest=1, share=0) if one[0] in places)
+
+
+def _may_be_raw(one: WholeFile) -> bool:
+    return one.format == "unknown" and one.bytes >= _HEADER
 
 
 def _exact(group: list[WholeFile]) -> list[WholeFile]:
@@ -258,4 +271,5 @@ def _is_other(dtype: str, usual: str) -> bool:
 
 
 def _beside(files: list[WholeFile], verb: str) -> str:
-    return f"each of {len(files):,} files beside it {verb}"
+    those = f"each of {len(files):,} files" if len(files) > 1 else "the file"
+    return f"{those} beside it {verb}"

@@ -17,6 +17,10 @@ _FEWEST = 2
 """Shards beside one, which say how many samples it should have."""
 
 
+_TELLING = 1 << 17
+"""Bytes of a record: of 64 archives of the usual 10,240 bytes, one is made of such records too."""
+
+
 class Beside(NamedTuple):
     """A shard, as those of its name are held against it."""
 
@@ -57,12 +61,14 @@ def unfinished(facts: ShardFacts, beside: Sequence[Beside]) -> ShardFacts:
     usual, count = Counter(counts).most_common(1)[0]
     if 2 * count < len(counts):
         usual = counts[min(1, len(counts) - 1)]
-    if in_records and not _alone_has_fewer(facts, beside):
+    if in_records and not (facts.is_of_tarfile or _alone_has_fewer(facts, beside)):
         return replace(facts, record=0) if facts.samples < usual else facts
     if facts.samples >= usual:  # nothing is missing, and `tar -b` leaves as many zeros by itself
         return replace(facts, record=0) if facts.is_of_tarfile else facts
-    if facts.record and not _is_followed(facts, beside):
-        return replace(facts, record=0)  # the last one may be short, and of another `tar -b`
+    # The last one may be short, and of another `tar -b`.
+    by_another = facts.record >= _TELLING or (facts.record and not _is_followed(facts, beside))
+    if by_another and not facts.is_of_tarfile:
+        return replace(facts, record=0)
     return _damaged(facts, usual)
 
 

@@ -28,6 +28,12 @@ def latent(seed: int) -> bytes:
     return saved(np.random.default_rng(seed).normal(size=(4, 32, 32)).astype("<f4"))
 
 
+def savez() -> bytes:
+    stream = io.BytesIO()
+    np.savez(stream, latent=np.zeros(4))
+    return stream.getvalue()
+
+
 def objects() -> bytes:
     return saved(np.array([{"a": 1}, 2.5], dtype=object))
 
@@ -157,8 +163,16 @@ def test_one_of_a_few_folders_that_holds_no_array_is_told(tmp_path: Path) -> Non
     assert damaged(tmp_path / "b", {"a/x.npy": ONE, "b/x.npy": RANDOM, "c/x.npy": ONE}) == []
 
 
-def test_one_of_two_that_are_numbered_and_of_one_length_is_told(tmp_path: Path) -> None:
-    assert damaged(tmp_path, {"0.npy": ONE, "1.npy": RANDOM[: len(ONE)]}) == ["1.npy"]
+@pytest.mark.parametrize("content", [RANDOM[: len(ONE)], savez(), b"error 404"])
+def test_one_of_two_that_are_numbered_is_told_where_it_is_no_raw_array(
+    tmp_path: Path, content: bytes
+) -> None:
+    assert damaged(tmp_path, {"0.npy": ONE, "1.npy": content}) == ["1.npy"]
+
+
+def test_a_raw_array_beside_one_is_left_alone(tmp_path: Path) -> None:
+    assert damaged(tmp_path, {"0.npy": ONE, "1.npy": RANDOM[:1000]}) == []
+    assert damaged(tmp_path / "b", {"dog.npy": ONE, "cat.npy": savez(), "a.npy": b"err"}) == []
 
 
 DAMAGED = {
