@@ -77,6 +77,18 @@ def test_ranks_are_watched_cut_short_and_resumed(
     assert said.count("epoch 1: ") == 2
 
 
+@pytest.mark.parametrize(("every", "told"), [(1, 0), (900, 1)])
+def test_a_rare_test_is_told_by_ranks_that_do_not_come_behind_it_alone(
+    tmp_path: Path, every: int, told: int
+) -> None:
+    """The script itself, which starts them, saves nothing."""
+    is_rare = ("if self.rank == 0:", f"if self.rank == 0 and epoch % {every} == {every - 1}:")
+    _, seen = rehearsed(tmp_path, is_rare)
+
+    assert [one.what for one in seen.rehearsal.met].count("seldom") == told
+    assert bool(seen.rehearsal.times("save")) is not bool(told)
+
+
 def test_what_ranks_go_on_from_by_themselves_is_what_they_come_to(tmp_path: Path) -> None:
     """Each of them loads it before it trains; the script itself loads nothing."""
     goes_on = (

@@ -144,8 +144,9 @@ class Seldom:
         return given - since <= _MOST_UNCOUNTED
 
     def _tell(self) -> None:
-        """Tell behind which tests may stand what was not seen."""
-        for one in not_come_to(self._watch) if not self._watch.has_raised else ():
+        """Tell behind which tests may stand what was not seen; of what ranks do, they tell."""
+        is_told = self._watch.has_raised or self._watch.has_met("rank")
+        for one in not_come_to(self._watch) if not is_told else ():
             if (one.file, one.line) not in self._told:
                 self._told.add((one.file, one.line))
                 place = self._watch.own.frame(one.file, one.line, "")
