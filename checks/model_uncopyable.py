@@ -17,7 +17,8 @@ What to do
     that is given. Of a wrapper such as DistributedDataParallel, copy the module in it:
     `copy.deepcopy(model.module)`. `AveragedModel` and `ModelEma` call `copy.deepcopy` by
     themselves, and take no list of what is shared: for them a rule for the type is given, by
-    `copyreg`. `EMAModel` of diffusers keeps parameters only, and copies nothing.
+    `copyreg`, or a `__deepcopy__` for its class, where a copy does not come to ask for the rule.
+    `EMAModel` of diffusers keeps parameters only, and copies nothing.
 """
 
 from __future__ import annotations
@@ -188,6 +189,8 @@ def _by_type(remedy: Remedy) -> Iterator[str]:
         yield "import copyreg"
     for path in remedy.types:
         yield f'copyreg.pickle(type({_model(path)}), lambda _: "shared")'
+    for path in remedy.classes:
+        yield f"type({_model(path)}).__deepcopy__ = lambda self, memo: self"
     for path in remedy.detached:
         yield f"{_model(path)} = {_model(path)}.detach()"
 

@@ -233,7 +233,7 @@ ELSEWHERE: Mapping[str, str] = {
         ("f.flush()", "os.fsync(f.fileno())", "os.replace(tmp, path)", "open(tmp, 'wb')"), WRITES
     ),
     **dict.fromkeys(("copy.deepcopy(model)", "id({})", "id(it)", "vars(one)"), COPIES),
-    'copyreg.pickle(type({}), lambda _: "shared")': COPIES,
+    **dict.fromkeys(('copyreg.pickle(type({}), lambda _: "shared")', "type({})"), COPIES),
     **dict.fromkeys(
         ("optimizer.zero_grad()", "loss.backward()"),
         "training/test_clearing.py:test_what_is_cleared_is_left_alone",

@@ -5,12 +5,7 @@ from __future__ import annotations
 import os
 
 from preflight.values.exit_status import ending
-from preflight.values.own_files import HOME, PACKAGE
-
-REPORT_IT = (
-    "Open an issue with the traceback on stderr and with what this prints:  preflight report"
-)
-"""What to do about one."""
+from preflight.values.own_files import HOME, PACKAGE, is_our_line
 
 _OURS = (PACKAGE, os.path.join(HOME, "checks", ""))
 
@@ -26,6 +21,17 @@ class ElsewhereError(Exception):
     def __init__(self, words: str, trace: str) -> None:
         super().__init__(words)
         self.trace = trace
+
+
+def report_it(*, traced: bool) -> str:
+    """Say what to do about one; its traceback is written to stderr where there is one."""
+    said = "the traceback on stderr" if traced else "what stderr says of it, if anything,"
+    return f"Open an issue with {said} and with what this prints:  preflight report"
+
+
+def is_failure(error: BaseException) -> bool:
+    """Whether this is one, where nothing that the job raises is left: an exit may be of others."""
+    return isinstance(error, Exception) or is_our_line(error)
 
 
 def in_words(error: BaseException) -> str:

@@ -64,7 +64,11 @@ class Remedy(NamedTuple):
     """Where these are many: the attributes of modules under which all of them are kept."""
 
     types: tuple[str, ...] = ()
-    """One of `shared` for each type, where all objects of these types may be shared."""
+    """One object of each type of which a rule of copyreg has a copy share all."""
+
+    classes: tuple[str, ...] = ()
+    """One object of each other type: their classes take a `__deepcopy__`, for which a copy asks
+    before any rule."""
 
     detached: tuple[str, ...] = ()
     """Tensors in the way that an assignment replaces, from the model."""
@@ -76,8 +80,8 @@ class Remedy(NamedTuple):
     """Whether a copy that shares all of them was tried, and shares no weights."""
 
     is_enough_inside: bool = False
-    """Whether `types` and `detached` are all that it takes for whoever calls `copy.deepcopy` by
-    itself."""
+    """Whether `types`, `classes` and `detached` are all that it takes for whoever calls
+    `copy.deepcopy` by itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

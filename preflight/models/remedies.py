@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import collections
+import copyreg
 import gc
+import operator
 import re
 import sys
 import types
 from collections.abc import Iterable
-from typing import Any, cast
+from typing import Any, Literal, TypeAlias, cast
 
 from preflight.models.facts import Remedy
 from preflight.objects.attributes import classes, own_attributes, slots
@@ -27,6 +29,9 @@ _MOST = 100_000
 
 _SHARED_ANYWAY = (type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType)
 """What every copy shares."""
+
+# Flags of a type, by which it may or may not be given attributes.
+_FIXED, _MADE_AT_RUN_TIME = 1 << 8, 1 << 9
 
 _STEP = re.compile(r"\.(?P<name>[^\W\d]\w*)|\[(?P<number>\d+)\]|\['(?P<key>[^'\\]*)'\]")
 
@@ -55,19 +60,20 @@ def remedy_for(
         return nothing
     written = {key: path for key, path in paths.items() if path is not None}
     detached = {key: path for key, path in written.items() if is_tensor(things[key])}
-    rest = {key: path for key, path in written.items() if key not in detached}
-    kinds = _types(things, rest)
+    ways = _ways({key: things[key] for key in written if key not in detached})
     assigned = all(_is_assigned(stuck[key]) for key in detached)
-    return Remedy(
+    remedy = Remedy(
         of=of,
         shared=tuple(written.values()) if len(written) <= _FEW else (),
         attributes=() if len(written) <= _FEW else _attributes(thing, things),
-        types=kinds,
+        types=tuple(written[key] for key, way in ways.items() if way == "rule"),
+        classes=tuple(written[key] for key, way in ways.items() if way == "class"),
         detached=tuple(detached.values()) if assigned else (),
         again=again,
-        is_enough=True,
-        is_enough_inside=assigned and (bool(kinds) or not rest),
+        is_enough_inside=assigned and None not in ways.values(),
     )
+    is_enough = bool(remedy.shared or remedy.attributes or remedy.is_enough_inside)
+    return remedy._replace(is_enough=True) if is_enough else nothing
 
 
 def _holds_weights(thing: object) -> bool:
@@ -108,15 +114,50 @@ def _is_assigned(stuck: copying.Stuck) -> bool:
     return bool(stuck.holders) and f".{stuck.paths[0]}".endswith(f".{stuck.holders[0][1]}")
 
 
-def _types(things: dict[int, object], paths: dict[int, str]) -> tuple[str, ...]:
-    """Give one object of each type that a rule for its type lets a copy share."""
-    first: dict[type, str] = {}
-    for key, path in paths.items():
-        kind = type(things[key])
-        if any("__deepcopy__" in vars(base) for base in kind.__mro__):  # goes before any rule
-            return ()
-        first.setdefault(kind, path)
-    return tuple(first.values())
+_Way: TypeAlias = Literal["rule", "class"] | None
+
+
+def _ways(things: dict[int, object]) -> dict[int, _Way]:
+    """Say by one object of each type how every copy can be made to share all of that type."""
+    kinds: dict[type, list[int]] = {}
+    for key, one in things.items():
+        kinds.setdefault(type(one), []).append(key)
+    return {keys[0]: _way([things[key] for key in keys]) for keys in kinds.values()}
+
+
+def _way(things: list[object]) -> _Way:
+    if _heed_rule(things):
+        return "rule"
+    return "class" if _take_copier(things) else None
+
+
+def _heed_rule(things: list[object]) -> bool:
+    """Try whether a copy asks for the rule of their type: only if it finds no `__deepcopy__`.
+
+    The look for one may raise, too, by a `__getattr__` of the job's.
+    """
+    kind, rules = type(things[0]), copyreg.dispatch_table
+    before = rules.get(kind)
+    rules[kind] = lambda _: "shared"
+    try:
+        made: Any = attempt(things, {}).copy
+    finally:
+        if before is None:
+            del rules[kind]
+        else:
+            rules[kind] = before
+    return made is not None and all(map(operator.is_, made, things))
+
+
+def _take_copier(things: list[object]) -> bool:
+    """Whether a `__deepcopy__` can be set in their class, and is what a copy then finds."""
+    kind = type(things[0])
+    its_own: Any = type(kind)
+    takes = kind.__flags__ & (_FIXED | _MADE_AT_RUN_TIME) == _MADE_AT_RUN_TIME
+    is_plain = its_own.__setattr__ is type.__setattr__
+    finds = kind.__getattribute__ is object.__getattribute__
+    own = any("__deepcopy__" in own_attributes(one) for one in things)
+    return takes and is_plain and finds and not own
 
 
 def _attributes(model: object, things: dict[int, object]) -> tuple[str, ...]:

@@ -182,7 +182,7 @@ def _crash(
     _trace: TracebackType | None,
 ) -> None:
     """Tell a failure of our own code, with the traceback, and end."""
-    if isinstance(error, Exception):
+    if error is not None and our_failures.is_failure(error):
         import traceback
 
         trace = getattr(error, "trace", None)

@@ -147,7 +147,7 @@ class Running:
             return ()  # it died with everything said but the last line
         error = f"the process that looked at it {reason}"
         if self.crashed is not None:
-            error, fix = self.crashed, our_failures.REPORT_IT
+            error, fix = self.crashed, our_failures.report_it(traced=self.trace is not None)
         elif self.unfit is not None:
             error = f"{self.started.python} is Python {self.unfit}; 3.10 or newer is needed"
         elif self.steps:

@@ -16,7 +16,7 @@ from preflight.scripts.facts import Ended, Raised
 from preflight.scripts.surroundings.our_name import NameTakenError
 from preflight.scripts.watch import Stopped, Watch
 from preflight.users_code.facts import Lack
-from preflight.values.own_files import is_ours, passes_on
+from preflight.values.own_files import is_our_line, is_ours, passes_on
 from preflight.values.this_process import working_folder
 
 LEFT = "left"
@@ -84,7 +84,7 @@ def ended_by(error: BaseException, watch: Watch) -> Ended | None:
     if isinstance(error, Stopped):
         return Ended(how="stopped")
     watch.left |= os.path.exists(os.path.join(watch.scratch, LEFT))
-    if isinstance(error, SystemExit):
+    if isinstance(error, SystemExit) and not is_our_line(error):
         return _exited(error, watch)
     if is_stop(error, watch):
         return Ended(how="stopped")

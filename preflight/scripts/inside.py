@@ -11,6 +11,7 @@ import time
 from collections.abc import Collection, Mapping
 from typing import Any
 
+from preflight.findings.our_failures import is_failure
 from preflight.objects import eval_code
 from preflight.scripts.cpu_instead import stand_in, wants_cpu
 from preflight.scripts.elsewhere import folder_of, lay_over_disk
@@ -79,8 +80,9 @@ def main(begun: Collection[str]) -> None:
     )
     try:
         code = _rehearsed(script, watch, asked, begun)
-    except Exception as error:
-        tell_failure(error, watch)
+    except (Exception, SystemExit) as error:
+        if is_failure(error):
+            tell_failure(error, watch)
         raise
     raise SystemExit(code)
 

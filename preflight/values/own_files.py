@@ -107,8 +107,11 @@ def is_ours(error: BaseException, is_jobs: Callable[[str], bool]) -> bool:
 
 
 def is_our_line(error: BaseException) -> bool:
-    """Whether a line of ours has raised this, and nothing that it calls, nor the system."""
-    is_error = isinstance(error, Exception) and not isinstance(error, OSError)
+    """Whether a line of ours has raised this, and nothing that it calls, nor the system.
+
+    No line of ours ends the process while it looks: an exit of ours has failed as well.
+    """
+    is_error = isinstance(error, (Exception, SystemExit)) and not isinstance(error, OSError)
     return is_error and is_ours(error, lambda _: True)
 
 

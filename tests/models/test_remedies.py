@@ -74,6 +74,32 @@ class Odd:
         return object.__new__(cls)
 
 
+def unruled(how: str = "Settings") -> object:
+    """Give an object whose `__deepcopy__` cannot be asked for, or refuses: no rule is looked at.
+
+    Its class is made anew each time, since the fix changes it.
+    """
+
+    class Settings:
+        def __init__(self) -> None:
+            self.held = {"a": 1}
+
+        def __getattr__(self, name: str) -> object:
+            return self.held[name]
+
+    class Refusing:
+        def __deepcopy__(self, memo: Any) -> Any:
+            raise RuntimeError("no copies of me")
+
+    class Hiding:
+        def __getattribute__(self, name: str) -> object:
+            if name == "__deepcopy__":
+                raise KeyError(name)
+            return super().__getattribute__(name)
+
+    return {one.__name__: one for one in (Settings, Refusing, Hiding)}[how]()
+
+
 def net(*held: object) -> nn.Module:
     return nn.Sequential(*(Block(one) for one in held or (None, None)))
 
@@ -168,6 +194,15 @@ CASES: dict[str, Callable[[], nn.Module]] = {
     "a generator": lambda: net(one for one in range(3)),
     "a module": lambda: net(threading),
     "an object that is made with an argument": lambda: net(Odd(1)),
+    "settings that raise KeyError": lambda: net(unruled()),
+    "settings that raise KeyError, and a lock": lambda: net(unruled(), threading.Lock()),
+    "five of them in a list": lambda: net([kind() for kind in [type(unruled())] * 5]),
+    "an object that refuses": lambda: net(unruled("Refusing"), threading.Lock()),
+    "a lock too far down a list": lambda: net([Slots(1)] * 2_400 + [threading.Lock()]),
+    "five computed tensors in a list": lambda: net(
+        [torch.ones(2, requires_grad=True) * 2 for _ in range(5)]
+    ),
+    "an object of which no class is asked": lambda: net(unruled("Hiding")),
     "a computed tensor": lambda: with_attribute("mask", lambda model: model[0].lin.weight * 2),
     "a computed tensor and a lock": lambda: net(
         threading.Lock(), torch.ones(2, requires_grad=True) * 2
@@ -275,6 +310,9 @@ IN_WORDS = frozenset(
         "a view of a weight",
         "replicate",
         "replicate, of a model that holds a lock",
+        "a lock too far down a list",
+        "five computed tensors in a list",
+        "an object of which no class is asked",
         "fully_shard",
         "fully_shard, of a model that holds a lock",
         "a module that refuses",
@@ -311,6 +349,40 @@ def test_what_copies_by_itself_works_after_what_is_said(
         weights = [one for one in ema.parameters() if one.dim()]
         assert weights
         assert not {id(one) for one in weights} & {id(one) for one in model.parameters()}
+
+
+class Ruled:
+    """Fails where a copy looks only after it has asked for the rule."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __getattr__(self, name: str) -> object:
+        if name == "__setstate__" == self.__dict__.get("name", name):
+            raise KeyError(name)
+        raise AttributeError(name)
+
+    def __getstate__(self) -> object:
+        if self.name == "__getstate__":
+            raise KeyError(self.name)
+        return self.__dict__
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        if self.name == "__reduce_ex__":
+            raise KeyError(self.name)
+        return super().__reduce_ex__(protocol)
+
+
+@pytest.mark.parametrize("asked", ["__reduce_ex__", "__getstate__", "__setstate__"])
+def test_a_rule_is_given_where_a_copy_asks_for_it(tmp_path: Path, asked: str) -> None:
+    """It asks for a `__deepcopy__` before, and for all of these behind it."""
+    model = net(Ruled(asked))
+    (one,) = found(model, tmp_path, "ema = AveragedModel(model)")
+    _, _, code = (one.fix or "").partition(":  ")
+
+    rule = 'copyreg.pickle(type(model[0].held), lambda _: "shared")'
+    assert code == f"import copyreg; {rule}; AveragedModel(model)"
+    assert type(result_of(code, model=model, AveragedModel=AveragedModel)) is AveragedModel
 
 
 def test_an_own_class_is_told_as_its_own_deepcopy(tmp_path: Path) -> None:

@@ -206,6 +206,53 @@ def test_a_failure_in_another_child_is_ours(
     is_told_as_ours(look(tmp_path, monkeypatch, fault, LOADER, word, world_size=2))
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("fault", "word"),
+    [
+        *(IN_OTHERS[one] for one in ("the model", "its batches", "a rank")),
+        *((one, "script=job.py") for one in (IN_SCRIPTS[2], AMONG_TORCHS[1])),
+    ],
+)
+def test_an_exit_of_ours_is_a_failure_of_ours(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: str, word: str
+) -> None:
+    """The job did not call for it, whose own `sys.exit` is told as its own."""
+    monkeypatch.setenv("PYTHONHASHSEED", "2")
+    monkeypatch.setenv("RAISES", "SystemExit")
+    report = look(tmp_path, monkeypatch, fault, LOADER, word, world_size=2)
+
+    is_told_as_ours(report, "SystemExit: planted")
+
+
+EXITS = """
+import sys, torch
+
+class Net(torch.nn.Linear):
+    def __deepcopy__(self, memo):
+        sys.exit(4)
+
+def make_model():
+    if "{}":
+        sys.exit(4)
+    return Net(2, 1)
+"""
+
+
+@pytest.mark.parametrize(
+    ("calls", "check"), [("yes", "target-unbuildable"), ("", "model-uncopyable")]
+)
+def test_an_exit_of_the_job_is_its_own(tmp_path: Path, calls: str, check: str) -> None:
+    """In the factory, and in its own code that runs while we look at what that gave."""
+    (tmp_path / "job.py").write_text(EXITS.format(calls))
+
+    word = "model=job:make_model"
+    report = preflight.run(word, folder=str(tmp_path), elsewhere=True, no_ledger=True)
+
+    assert [one.check for one in report.findings] == [check]
+    assert not any(outcome.broken for outcome in report.checks)
+
+
 JOBS = {
     "a file that is not there": ("open('absent.txt')", "FileNotFoundError"),
     "a folder that is there": ("os.mkdir('.')", "FileExistsError"),

@@ -27,6 +27,10 @@ import faulthandler, os
 def segfault(asked): faulthandler._sigsegv()
 def leave(asked): os._exit(5)
 """
+UNTRACED = (
+    "Open an issue with what stderr says of it, if anything, and with what this prints:  "
+    "preflight report"
+)
 FAULTS = {
     # A reader of our own that raises, at a line of ours.
     CRASH: "preflight.findings.our_failures:in_words",
@@ -76,7 +80,10 @@ def test_an_exception_of_ours_is_a_bug_of_preflight(
     for one in broken(report):
         assert one.error.startswith("a bug of preflight")
         assert "Error: " in one.error
-        assert (one.fix or "").endswith("preflight report")
+        assert one.fix == (
+            "Open an issue with the traceback on stderr and with what this prints:  "
+            "preflight report"
+        )
     assert "ended by itself" not in str(broken(report))
     assert err.count("Traceback (most recent call last)") == 1
 
@@ -101,17 +108,21 @@ def test_a_crash_in_a_reader_is_no_process_of_the_users(tmp_path: Path) -> None:
 
     assert "process of preflight that looked at it was killed by SIGSEGV" in one.error
     assert "crash a decoder, or it is a bug of preflight" in one.error
-    assert (one.fix or "").endswith("preflight report")
+    assert one.fix == UNTRACED
 
 
 @pytest.mark.parametrize("fault", [EXIT], indirect=True)
 @pytest.mark.usefixtures("fault")
-def test_a_reader_that_ends_before_its_answer_is_ours(tmp_path: Path) -> None:
+def test_a_reader_that_ends_before_its_answer_is_ours(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     """It runs nothing of the job's: nobody else can have ended it."""
     one, _ = broken(look(tmp_path))
 
     assert one.error.startswith("a bug of preflight: ")
     assert "ended by itself with exit status 5" in one.error
+    assert one.fix == UNTRACED
+    assert "Traceback" not in capfd.readouterr().err
 
 
 def test_a_child_that_cannot_even_start_is_ours(tmp_path: Path) -> None:

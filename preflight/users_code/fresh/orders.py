@@ -11,7 +11,7 @@ import traceback
 from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
-from preflight.findings.our_failures import in_words
+from preflight.findings.our_failures import in_words, is_failure
 
 Ask: TypeAlias = Callable[[], dict[str, Any]]
 """Waits for an order."""
@@ -56,7 +56,9 @@ def telling_failures(descriptor: int) -> Iterator[None]:
     """Tell of a failure of our own code, and end."""
     try:
         yield
-    except Exception as error:  # noqa: BLE001  what is none of the user's, and is told as ours
+    except (Exception, SystemExit) as error:  # what is none of the user's, and is told as ours
+        if not is_failure(error):
+            raise
         trace = getattr(error, "trace", None) or "".join(traceback.format_exception(error))
         teller(descriptor)(crashed=in_words(error), trace=trace)
         os._exit(1)
