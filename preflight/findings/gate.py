@@ -7,7 +7,7 @@ import json
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from fnmatch import fnmatchcase
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from preflight.findings.check import Check
 from preflight.findings.exit_codes import (
@@ -42,23 +42,48 @@ class Judgement(NamedTuple):
     reasons: tuple[str, ...]
 
 
+class BaselineEntry(NamedTuple):
+    """A finding of a saved report."""
+
+    check: str
+    file: str | None = None
+
+
+class Baseline(NamedTuple):
+    """What a saved report holds."""
+
+    entries: Mapping[str, BaselineEntry] = {}
+    """By their fingerprints."""
+
+    words: frozenset[str] = frozenset()
+    """What its run looked at, as it was named."""
+
+
 class BaselineError(ValueError):
     """The baseline cannot be read."""
 
 
-def read_baseline(path: str) -> dict[str, str]:
-    """Read the fingerprints that a saved report holds, each with its check.
+def read_baseline(path: str) -> Baseline:
+    """Read what a saved report holds.
 
     Raises:
         BaselineError: there is no such file, or it is no report.
     """
     try:
         report = json.loads(read_small(path))
-        return {str(one["fingerprint"]): str(one["check"]) for one in report["findings"]}
+        return Baseline(
+            {str(one["fingerprint"]): _entry(one) for one in report["findings"]},
+            frozenset(str(one["word"]) for one in report.get("targets") or ()),
+        )
     except OSError as error:
         raise BaselineError(f"the baseline {path} cannot be read: {error.strerror}") from error
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise BaselineError(f"the baseline {path} is no preflight report in JSON") from error
+
+
+def _entry(finding: Mapping[str, Any]) -> BaselineEntry:
+    file = (finding.get("at") or {}).get("file")
+    return BaselineEntry(str(finding["check"]), None if file is None else str(file))
 
 
 def judge(

@@ -3,62 +3,75 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
+from typing import TypeAlias
 
-from preflight.findings.finding import Finding
-from preflight.findings.gate import covers, expired
+from preflight.findings.gate import Baseline, covers, expired
+from preflight.findings.judge import Judged
 from preflight.findings.registry import fits
 from preflight.findings.report import Outcome
 from preflight.settings.job import Job
 from preflight.values.names import counted
 
+Known: TypeAlias = Callable[[str, "str | None"], bool]
+"""`(check, place) -> bool`: whether all is known that it might say of the place, where it ran."""
+
 
 def stale(
     job: Job,
-    outcomes: Sequence[Outcome],
-    findings: Sequence[Finding],
-    baseline: Mapping[str, str],
+    judged: Judged,
+    baseline: Baseline,
     *,
-    more: Mapping[str, object],
-    whole: bool,
+    known: Known,
+    again: bool,
     today: datetime.date,
 ) -> Iterator[str]:
     """Say in a sentence each which ignores are past their day, and which entries match nothing.
 
     Args:
-        job: what it ignores.
-        outcomes: what became of each check.
-        findings: all that were found, accepted ones too.
-        baseline: the fingerprints that it holds, each with its check.
-        more: findings that were only counted, by check; they may match.
-        whole: whether everything was looked at; else what matches nothing may lie elsewhere.
+        job: what it ignores, and what its baseline is called.
+        judged: all that was found, accepted findings too, and what became of each check.
+        baseline: what it holds.
+        known: tells of a place; else what matches nothing may lie elsewhere.
+        again: whether all was looked at that the baseline's own run has looked at.
         today: the day until which ignores hold.
     """
     for index, ignore in enumerate(job.ignore):
-        file, line = job.origin(f"ignore.{index}.check")
-        place = f"{file}:{line}: " if file else ""
-        named = f"{place}[[ignore]] {ignore.check}" + (f" at {ignore.at}" if ignore.at else "")
-        asked = [one for one in outcomes if fits(ignore.check, one.id)]
-        if expired(ignore, today):
-            if asked:
-                yield f"{named} holds no more: its last day was {ignore.until}."
+        asked = [one for one in judged.outcomes if fits(ignore.check, one.id)]
+        if asked and expired(ignore, today):
+            yield f"{_named(job, index)} holds no more: its last day was {ignore.until}."
         elif (
-            whole
-            and asked
-            and all(_looked(one, more) for one in asked)
-            and not any(covers(ignore, one) for one in findings)
+            asked
+            and all(_looked(one, judged) for one in asked)
+            and not any(covers(ignore, one) for one in judged.findings)
+            and known(ignore.check, ignore.at)
         ):
-            yield f"{named} matches nothing that was found; take it out."
-    seen = {one.id for one in outcomes if _looked(one, more)} if whole else set()
-    there = {one.fingerprint for one in findings}
-    gone = sum(check in seen and mark not in there for mark, check in baseline.items())
+            yield f"{_named(job, index)} matches nothing that was found; take it out."
+    gone = _gone(judged, baseline, known, again=again)
     if gone:
-        entries = counted(len(baseline), "entry", "entries")
-        name = job.gate.baseline
-        yield f"The baseline {name} has {entries}; found no longer: {gone:,}."
+        entries = counted(len(baseline.entries), "entry", "entries")
+        yield f"The baseline {job.gate.baseline} has {entries}; found no longer: {gone:,}."
 
 
-def _looked(one: Outcome, more: Mapping[str, object]) -> bool:
+def _named(job: Job, index: int) -> str:
+    ignore = job.ignore[index]
+    file, line = job.origin(f"ignore.{index}.check")
+    place = f"{file}:{line}: " if file else ""
+    return f"{place}[[ignore]] {ignore.check}" + (f" at {ignore.at}" if ignore.at else "")
+
+
+def _gone(judged: Judged, baseline: Baseline, known: Known, *, again: bool) -> int:
+    """Count the entries of a baseline that match nothing, as far as that is known."""
+    ran = {one.id: one.outcome != "skipped" for one in judged.outcomes if _looked(one, judged)}
+    there = {one.fingerprint for one in judged.findings}
+    return sum(
+        mark not in there and ((again and ran[one.check]) or known(one.check, one.file))
+        for mark, one in baseline.entries.items()
+        if one.check in ran
+    )
+
+
+def _looked(one: Outcome, judged: Judged) -> bool:
     """Whether a check has seen all that it is about, as far as there is any."""
     left = any(skip.count for skip in one.skipped)
-    return not one.broken and not left and one.id not in more
+    return not one.broken and not left and one.id not in judged.more

@@ -32,6 +32,11 @@ class PathTarget(Target):
 
     path: str
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether all below it is read."""
+        return True
+
     def name_in(self, _root: str) -> str:
         """Name it by its path."""
         return name_of(self.path, _root)

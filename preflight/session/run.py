@@ -24,6 +24,7 @@ from preflight.session import summary
 from preflight.session.coverage import asked_for, covered, is_complete, of_repository
 from preflight.session.earned import doubted, unasked, unearned, unreached
 from preflight.session.look import Looks
+from preflight.session.looked_in import LookedIn, is_again
 from preflight.session.pictured import pictured, placed
 from preflight.session.progress import Progress, Watch
 from preflight.settings.job import NOTES, Job
@@ -56,8 +57,8 @@ class _Understood(NamedTuple):
     """Those that are selected, by their ids."""
 
     found: Discovered
-    baseline: Mapping[str, str]
-    """Findings that are accepted: the check of each, by its fingerprint."""
+    baseline: gate.Baseline
+    """Findings that are accepted."""
 
     remarks: tuple[str, ...]
     """What is not looked at of what a trainer's own file names."""
@@ -125,12 +126,19 @@ def run(
         raise UsageError(str(error)) from error
     machine = looking.machine
     complete = is_complete(judged, looking.counts, job) and not found.is_part
+    known = LookedIn(
+        every=every,
+        chosen=checks if complete else (),
+        counts=looking.counts,
+        root=job.root,
+        whole=complete and not (words or select or ignore),
+    ).holds
     coverage = covered(found, looking.counts, here)
     report = report_of(
         job,
         checks,
         judged,
-        baseline=asked.baseline,
+        baseline=asked.baseline.entries,
         unearned=(
             *unasked(every, checks, job),
             *(() if select else unearned(coverage, found, judged, words=bool(words))),
@@ -157,11 +165,12 @@ def run(
             *(f"Plug-in {name}: {reason}" for name, reason in bad_plugins),
             *stale(
                 job,
-                judged.outcomes,
-                judged.findings,
+                judged,
                 asked.baseline,
-                more=judged.more,
-                whole=complete and not (words or select or ignore),
+                known=known,
+                again=complete
+                and not (select or ignore)
+                and is_again(found, asked.baseline, judged.findings),
                 today=today(),
             ),
         ),
@@ -202,7 +211,7 @@ def _understood(
         registry.matching(word, every)
     job, named = with_data_files(words, job, here)
     found = discover(words, job, here, named)
-    baseline: Mapping[str, str] = {}
+    baseline = gate.Baseline()
     if job.gate.baseline is not None:
         baseline = gate.read_baseline(os.path.join(job.root, job.gate.baseline))
     return _Understood(job, checks, found, baseline, named.remarks)

@@ -82,9 +82,12 @@ def _days(job: Job) -> Iterator[tuple[str, str]]:
     for index, ignore in enumerate(job.ignore):
         if ignore.until is not None:
             try:
-                datetime.date.fromisoformat(ignore.until)
+                day = datetime.date.fromisoformat(ignore.until).isoformat()
             except ValueError:
-                yield f"ignore.{index}.until", f"{short(ignore.until)} is no day"
+                day = None
+            if day != ignore.until:  # 20260101 is a day to some Pythons, and does not compare
+                text = f"{short(ignore.until)} is no day; write one such as 2026-01-01"
+                yield f"ignore.{index}.until", text
 
 
 def short(value: object) -> str:

@@ -145,13 +145,18 @@ def _take_numbers(tree: Mapping[str, Any], tell: Tell) -> None:
 
 
 def _take_days(tree: Mapping[str, Any]) -> None:
-    """Make texts of days that are written without quotes: `until = 2027-01-31`."""
+    """Make texts of days that are written without quotes: `until = 2027-01-31`.
+
+    So of what is no day, to be told as such.
+    """
     import datetime
 
     for row in tree.get("ignore", ()):
         day = row.get("until") if isinstance(row, dict) else None
         if isinstance(day, datetime.date):  # which a time of a day is, too
             row["until"] = day.strftime("%Y-%m-%d")
+        elif day is not None:
+            row["until"] = str(day)
 
 
 def unknown_key(word: str, known: Iterable[str]) -> str:

@@ -68,6 +68,11 @@ class Folder(PathTarget):
 
     captions: CaptionRule = CaptionRule()
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether its subfolders are read, too."""
+        return self.captions.subfolders
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dataset(Target):

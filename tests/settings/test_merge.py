@@ -115,6 +115,20 @@ def test_what_means_nothing_in_a_file_is_told(tmp_path: Path, text: str, said: s
         made(tmp_path, text)
 
 
+@pytest.mark.parametrize("day", ["2026-01-02", "'2026-01-02'", "2026-01-02T07:32:00Z"])
+def test_a_day_is_taken_with_quotes_and_without(tmp_path: Path, day: str) -> None:
+    job = made(tmp_path, f"[[ignore]]\ncheck = 'cache'\nreason = 'x'\nuntil = {day}\n")
+
+    assert job.ignore[0].until == "2026-01-02"
+
+
+@pytest.mark.parametrize("day", ["20990101", "'20990101'", "07:32:00", "true", "[2099]", "''"])
+def test_what_is_no_day_is_told_with_one_that_is(tmp_path: Path, day: str) -> None:
+    said = r"^preflight.toml:4: ignore\.0\.until: .* is no day; write one such as 2026-01-01$"
+    with pytest.raises(SettingsError, match=said):
+        made(tmp_path, f"[[ignore]]\ncheck = 'cache'\nreason = 'x'\nuntil = {day}\n")
+
+
 @pytest.mark.parametrize("key", ["'auto'", "'stem'", "'{md5(caption)}-flux.pt'", "'train:key'"])
 def test_a_rule_for_keys_that_means_something_is_taken(tmp_path: Path, key: str) -> None:
     job = made(tmp_path, f"[[cache]]\npath = 'c'\nkey = {key}\n")
