@@ -32,7 +32,7 @@ class Places:
         """
         self._entries = entries
         self._folders = frozenset(folders) - {""}
-        self._labels = {id(one): _labels(one) for one in of}
+        self._labels = {id(one): labels_of(one) for one in of}
         self._paths: Mapping[int, Sequence[Sequence[str]]] = {
             id(one): _paths(one, root) for one in of
         }
@@ -90,7 +90,7 @@ class Places:
         return any(parts[-1] == path[-1] or _is_part(parts, path) for path in paths if path)
 
 
-def _labels(data: KeyedData) -> frozenset[str]:
+def labels_of(data: KeyedData) -> frozenset[str]:
     """Give what a folder for the entries of a data set may be called."""
     folder = os.path.basename(os.path.abspath(data.folder)) if data.folder is not None else ""
     return frozenset({data.name, folder} - {""})

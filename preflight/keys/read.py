@@ -13,7 +13,7 @@ from preflight.keys.entry_kinds import lacked_kinds, lacked_texts
 from preflight.keys.facts import CacheKeys, LackedKind, Respelled
 from preflight.keys.how_far import RulesTried, may_have_several
 from preflight.keys.layouts import UNSURE, Finder, Way, best_way, ways_of, with_endings
-from preflight.keys.places import Places
+from preflight.keys.places import Places, labels_of
 from preflight.keys.respelled import led_below, respelled
 from preflight.keys.samples.of_data_sets import KeyedSamples
 from preflight.keys.samples.sample import Tell
@@ -213,11 +213,18 @@ class _Look:
         return lacked_texts(other, self._samples)
 
     def _elsewhere(self, found: Compared) -> tuple[str, ...]:
-        """Name the folders in which entries are, where a rule that was said leads to none."""
-        if self._owed.key in _NOT_SAID or found.way.layout not in UNSURE:
+        """Name the folders in which entries are, where the rule leads to none.
+
+        Where none was said, only one that is called as the data set, of which there is one: its
+        path may have been put there once more.
+        """
+        if found.way.layout not in UNSURE:
             return ()
         names = zip(found.used, self._entries.names(), strict=True)
         tops = {name.partition("/")[0] for is_led, name in names if is_led and "/" in name}
+        if self._owed.key in _NOT_SAID:
+            of = self._owed.of
+            tops &= labels_of(of[0]) if len(of) == len(tops) == 1 else set()
         return tuple(sorted(tops)[:NAMED])
 
     def _named_below(self, found: Compared) -> str:

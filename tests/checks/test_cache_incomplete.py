@@ -199,6 +199,16 @@ def test_entries_in_folders_that_the_rule_does_not_name_are_a_note() -> None:
     assert one.fix == 'Where the job does look there, say so: key = "latents/{stem}.pt"'
 
 
+def test_a_folder_that_is_called_as_the_data_set_is_a_note_where_no_rule_was_said() -> None:
+    (one,) = tell(replace(WHOLE, elsewhere=("pets",), was_said=False))
+
+    assert one.severity == Severity.NOTE
+    assert one.message.startswith(
+        "has its entries below pets, which is called as its data set, where stem (a guess) does not"
+    )
+    assert one.fix == 'Where the job does look there, say so: key = "pets/{stem}.pt"'
+
+
 def test_where_nothing_leads_anywhere_it_is_one_warning() -> None:
     """With the rule that does fit, where one does."""
     lost = replace(LOST, orphan_names=("x.pt", "y.pt", "z.pt"))

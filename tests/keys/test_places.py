@@ -137,6 +137,22 @@ def test_folders_of_kinds_may_stand_around_those_of_the_samples(kind: str) -> No
     assert look("stem").matched == len(NESTED)
 
 
+@pytest.mark.parametrize(
+    ("folder", "told"),
+    [("pets", ("pets",)), ("512x512", ()), ("", ())],
+)
+def test_where_no_rule_is_said_a_folder_called_as_the_data_set_is_told(
+    folder: str, told: tuple[str, ...]
+) -> None:
+    """As a trainer puts it there that spells the path of its data as ./data/pets."""
+    images(*NESTED)
+    put(Path("cache/vae") / folder, *(f"{one.removesuffix('.jpg')}.pt" for one in NESTED))
+
+    facts = look(None, path=Path("cache/vae"))
+
+    assert (facts.matched, facts.was_said, facts.elsewhere) == (len(NESTED), False, told)
+
+
 def test_each_data_set_may_have_a_folder_of_its_own() -> None:
     """And of two images of one stem, each has its entry."""
     names = tuple(f"{one}.jpg" for one in range(4))
@@ -145,9 +161,11 @@ def test_each_data_set_may_have_a_folder_of_its_own() -> None:
     for name in ("dogs", "pets"):
         put(CACHE / name, *(f"{one}.pt" for one in range(4)))
 
-    facts = look("stem", KeyedData(name="dogs", folder="data/dogs"), pets())
+    for key in ("stem", None):
+        facts = look(key, KeyedData(name="dogs", folder="data/dogs"), pets())
 
-    assert (facts.matched, facts.missing, facts.orphans) == (8, 0, 0)
+        assert (facts.matched, facts.missing, facts.orphans) == (8, 0, 0)
+    assert facts.elsewhere == ()
 
 
 def test_an_entry_of_another_data_set_stands_for_no_sample() -> None:
