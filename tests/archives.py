@@ -37,17 +37,6 @@ def bounded(*, seconds: float = 30, memory: int = 48 << 20) -> Iterator[None]:
     assert peak < memory
 
 
-def least_seconds(work: Callable[[], object]) -> float:
-    """Give the processor's time of the best of a few rounds: a busy machine makes some longer."""
-    return min(_seconds(work) for _ in range(4))
-
-
-def _seconds(work: Callable[[], object]) -> float:
-    begun = time.process_time()
-    work()
-    return time.process_time() - begun
-
-
 def saved(image: Image.Image, image_format: str, **options: Any) -> bytes:
     stream = io.BytesIO()
     image.save(stream, image_format, **options)

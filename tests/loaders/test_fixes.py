@@ -21,7 +21,6 @@ from preflight.findings.finding import Finding
 from preflight.loaders.sent import Known, walk_loader
 from preflight.objects import eval_code
 from preflight.testing import ask
-from tests.archives import least_seconds
 
 pytestmark = pytest.mark.usefixtures("at_hand")
 
@@ -443,11 +442,10 @@ class Part:
         self.lock = threading.Lock()
 
 
-def test_many_locks_are_one_finding_in_under_a_second(folder: Path) -> None:
-    parts = [Part() for _ in range(300)]
-    (one,) = found(parts, folder)
+def test_many_locks_are_one_finding(folder: Path) -> None:
+    """In under a second, as `tests/benchmarks/test_copies.py` measures."""
+    (one,) = found([Part() for _ in range(300)], folder)
 
-    assert least_seconds(lambda: found(parts, folder)) < 1
     assert "one of 300 that are kept alike" in one.message
     assert len(one.also) == 299
 
