@@ -51,22 +51,21 @@ def scratch(place: str, files: Files, mark: str) -> Iterator[str]:
     """
     tidy(place)
     path = os.path.join(place, f"{BEGIN}{os.getpid()}-{os.urandom(4).hex()}")
-    files.make_folder(path)
-    cleaner = None
+    cleaner = _start_cleaner(path, mark)  # before there is anything that could stay
     try:
-        cleaner = _start_cleaner(path, mark)
+        files.make_folder(path)
         with open(os.path.join(path, _OWNER), "w", encoding="utf-8") as file:
             file.write(socket.gethostname())
         yield path
     finally:
         shutil.rmtree(path, ignore_errors=True)
-        if cleaner is not None and cleaner.stdin is not None:
+        if cleaner.stdin is not None:
             cleaner.stdin.close()
-            cleaner.wait()
+        cleaner.wait()
 
 
 def _start_cleaner(path: str, mark: str) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
+    cleaner = subprocess.Popen(
         [sys.executable, "-I", "-S", "-c", _CLEANER, path],
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
@@ -75,6 +74,9 @@ def _start_cleaner(path: str, mark: str) -> subprocess.Popen[bytes]:
         cwd=os.path.dirname(path),
         start_new_session=True,
     )
+    if hasattr(os, "fork"):
+        cleaner.wait()  # until it is nobody's child
+    return cleaner
 
 
 def tidy(place: str) -> None:

@@ -44,6 +44,32 @@ def test_it_is_removed_where_the_trial_raises(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == []
 
 
+DIES = """
+import os, signal, sys
+from preflight.storage.scratch import scratch
+from preflight.storage.system_files import Files
+
+
+class Dying(Files):
+    def make_folder(self, path):
+        super().make_folder(path)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+with scratch(sys.argv[1], Dying(), "PREFLIGHT_CHILD"):
+    pass
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no kill -9")
+def test_it_is_removed_where_its_process_is_killed_as_soon_as_it_is_made(tmp_path: Path) -> None:
+    words = [sys.executable, "-c", DIES, str(tmp_path)]
+    done = subprocess.run(words, env={**os.environ, "PYTHONPATH": str(ROOT)}, check=False)
+
+    assert done.returncode == -signal.SIGKILL
+    assert wait_until_there(tmp_path, is_there=False)
+
+
 @pytest.mark.usefixtures("at_hand")
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no kill -9")
 @pytest.mark.parametrize("seconds", [0.0, 0.7])
