@@ -139,6 +139,11 @@ class Heard:
         return bool(self.steps or any(one.what == "loader" for one in self.met.values()))
 
     @property
+    def has_left_ranks(self) -> bool:
+        """Whether some of them have trained, and have not come to their end."""
+        return any(one.trains and not one.how for one in self.ranks.values())
+
+    @property
     def failed_rank(self) -> Heard | None:
         """Give the one that has raised first; others lose it then, or are stopped, or wait."""
         every = [*self.ranks.values()]
@@ -271,10 +276,19 @@ def _ending(running: ScriptProcess, heard: Heard, asked: Asked) -> Ended:
                 over = heard.ended or Ended(how="stopped")
                 return replace(over, unfinished=not heard.is_counting)
             time.sleep(_POLL)
-        _hear(running, heard, asked)
+        _hear_the_last(running, heard, asked)
     finally:
         running.end()
     return _ended(heard, running.popen.returncode)
+
+
+def _hear_the_last(running: ScriptProcess, heard: Heard, asked: Asked) -> None:
+    """Hear what is left to say, also of ranks that the script has left at work."""
+    until = time.monotonic() + _LAST_WORDS_OF_OTHERS
+    _hear(running, heard, asked)
+    while heard.has_left_ranks and below(os.getpid()) and time.monotonic() < until:
+        time.sleep(_POLL)
+        _hear(running, heard, asked)
 
 
 def _waiting(how: str, running: ScriptProcess, heard: Heard, asked: Asked) -> Ended:

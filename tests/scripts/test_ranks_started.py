@@ -211,8 +211,24 @@ def test_a_script_that_starts_itself_for_other_ranks_is_watched_in_all(
 
     assert (seen.told, seen.rehearsal.ended.how) == ([], "returned")
     assert (seen.rehearsal.steps, seen.rehearsal.times("beside")) == (5, 1)
-    assert all(f"trained {rank} 2" in said for rank in range(2))  # of two at once, in one line, too
+    assert {"trained 0 2", "trained 1 2"} <= {*said.splitlines()}
     assert contents(tmp_path) == before
+
+
+LATE = (
+    "    sys.stderr.write(f",
+    "    rank and __import__('time').sleep(1)\n    sys.stderr.write(f",
+)
+
+
+def test_the_last_words_of_one_that_the_script_leaves_at_work_are_heard(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Plainly, it goes on by itself."""
+    seen = rehearse(planted(tmp_path, "ranks.py", ITSELF, LATE))
+
+    assert (seen.told, seen.rehearsal.ended.how) == ([], "returned")
+    assert "trained 1 2" in capfd.readouterr().err
 
 
 def test_what_only_another_one_raises_is_told_at_its_line(tmp_path: Path) -> None:
