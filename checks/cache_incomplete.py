@@ -222,9 +222,12 @@ def _of_missing(facts: CacheKeys) -> Finding:
 
 def _of_elsewhere(facts: CacheKeys, job: Job) -> Finding:
     folders = facts.elsewhere
-    called, rule = "", rule_of(facts)
+    called, rule, how = "", rule_of(facts), ""
     if not facts.was_said:
         called, rule = ", which is called as its data set", f"{shown(facts.rule or '')} (a guess)"
+        how = (
+            "; where it spells the path of its data in another way (./, //), it may put them there"
+        )
     return cache_incomplete.found(
         f"has its entries below {first_of(folders, len(folders))}{called}, where {rule} does "
         "not lead: it names the cache itself, or the folder in which a sample lies below its data "
@@ -232,8 +235,7 @@ def _of_elsewhere(facts: CacheKeys, job: Job) -> Finding:
         severity=Severity.NOTE,
         at=Location(file=facts.file),
         also=settings_of(facts, job),
-        why="A job that looks where the rule leads finds none of them, and makes all again; where "
-        "it spells the path of its data in another way (./, //), it may put them there.",
+        why=f"A job that looks where the rule leads finds none of them, and makes all again{how}.",
         fix=f"Where the job does look there, say so: {named_below(facts)}",
         evidence={"entries": facts.entries},
         about="elsewhere",

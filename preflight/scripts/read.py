@@ -286,7 +286,8 @@ def _hear_the_last(running: ScriptProcess, heard: Heard, asked: Asked) -> None:
     """Hear what is left to say, also of ranks that the script has left at work."""
     until = time.monotonic() + _LAST_WORDS_OF_OTHERS
     _hear(running, heard, asked)
-    while heard.has_left_ranks and below(os.getpid()) and time.monotonic() < until:
+    while heard.has_left_ranks and time.monotonic() < until:
+        asked.alive()
         time.sleep(_POLL)
         _hear(running, heard, asked)
 

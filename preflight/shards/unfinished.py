@@ -39,7 +39,7 @@ def unfinished(facts: ShardFacts, beside: Sequence[Beside]) -> ShardFacts:
     Those have so many samples each. Where no number is usual, it has to have fewer than any but
     one, since the last shard of a data set is often the shortest. Shards of one writer are all of
     whole records, or none is; where all are of one size, that says little, so it is only told,
-    unless all others have one number of samples, and others follow it.
+    unless all others have one number of samples, and others follow it, or tarfile has written it.
 
     Args:
         facts: of a shard that ends in zeros.
