@@ -76,6 +76,7 @@ def _is_without(facts: ShardFacts | FolderFacts, _job: Job) -> str | None:
     severity=Severity.ERROR,
     skip=_is_without,
     more=attrgetter("more_damaged"),
+    among=attrgetter("images"),
 )
 def image_damaged(facts: ShardFacts | FolderFacts, _job: Job) -> Iterator[Finding]:
     """Tell each damaged image."""

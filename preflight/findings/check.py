@@ -70,6 +70,9 @@ class Check:
     more: Number | None = None
     """Counts what facts hold no more of than a number, beside what is found one by one."""
 
+    among: Number | None = None
+    """Counts the things in facts of which each may be a finding; without it, they are one thing."""
+
     def found(
         self,
         message: str,
@@ -133,6 +136,7 @@ def check(
     always: bool = False,
     skip: Reason | None = None,
     more: Number | None = None,
+    among: Number | None = None,
 ) -> Callable[[Question], Check]:
     """Make a check of a generator `(facts, job) -> Iterator[Finding]`.
 
@@ -149,6 +153,8 @@ def check(
             are then counted as skipped for that reason and not as looked at; None where it does.
         more: `(facts) -> int`: how many findings there would be beside those that are given, of
             which facts hold the number alone.
+        among: `(facts) -> int`: of how many things in these facts each may be a finding (images of
+            a folder), so that a page can say what share of them was found.
     """
 
     def declare(question: Question) -> Check:
@@ -165,6 +171,7 @@ def check(
             always=always,
             skip=skip,
             more=more,
+            among=among,
         )
 
     return declare

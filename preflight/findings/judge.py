@@ -56,6 +56,7 @@ class _Tally:
     words: Words
     looked_at: int = 0
     remembered: int = 0
+    among: int = 0
     _by_severity: dict[Severity, list[Finding]] = field(default_factory=dict)
     _told: dict[tuple[str, Location, str], Finding] = field(default_factory=dict)
     more: Counter[str] = field(default_factory=Counter)
@@ -86,6 +87,8 @@ class _Tally:
                     self.more[_folder_of(finding)] += look.count - 1
             if self.check.more is not None and (more := self.check.more(facts)):
                 self.more[where(facts).file or "?"] += more
+            if self.check.among is not None:
+                self.among += self.check.among(facts) * look.count
         except Exception as error:  # noqa: BLE001  a broken check must not hide the others
             self.broken.append(_failed(self.check.id, error, where(facts)))
             return False
@@ -162,6 +165,7 @@ class _Tally:
             targets=count,
             looked_at=self.looked_at,
             remembered=self.remembered,
+            among=self.among,
             found=total,
             skipped=skipped,
             broken=tuple(sorted(self.broken, key=lambda one: str(one.at))),

@@ -65,6 +65,9 @@ class Outcome:
     remembered: int = 0
     """And how many have not changed since an earlier run, whose facts were judged again."""
 
+    among: int = 0
+    """Things in these targets of which each may be a finding, such as the images of folders."""
+
     found: int = 0
     skipped: tuple[Skip, ...] = ()
     broken: tuple[Broken, ...] = ()

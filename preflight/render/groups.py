@@ -43,6 +43,9 @@ class Group(NamedTuple):
     looked_at: int
     """Targets that were judged, in this run or as they are remembered; 0: of several kinds."""
 
+    among: int = 0
+    """Things in these targets of which each may be a finding."""
+
     many: str = ""
     """The title of several findings, to stand behind their number."""
 
@@ -105,6 +108,7 @@ def groups(report: Report) -> tuple[Group, ...]:
                 findings=tuple(found),
                 more={} if check in told else report.more.get(check, {}),
                 looked_at=_targets(outcome) if outcome else 0,
+                among=outcome.among if outcome else 0,
                 many=outcome.many if outcome else "",
             )
         )
@@ -152,14 +156,17 @@ def summary(group: Group) -> str:
     """Say in one sentence what a group found: its message, or how many of what."""
     if group.total == 1:
         return sentence(group.findings[0])
-    files = {one.at.file or one.at.name for one in group.findings}
-    whole = all(one.at.name is None for one in group.findings)
-    one_a_target = whole and len(files) == group.total <= group.looked_at
-    one_a_target = one_a_target and not group.many.startswith(_OF_FINDINGS)
-    of = f" of {group.looked_at:,}" if one_a_target and group.looked_at > 1 else ""
+    among = group.among or (group.looked_at if _is_one_a_target(group) else 0)
+    of = f" of {among:,}" if group.total <= among and among > 1 else ""
     if group.many:
         return f"{group.total:,}{of} {group.many}"
     return f"{group.total:,}{of or ' times'}: {group.title}"
+
+
+def _is_one_a_target(group: Group) -> bool:
+    files = {one.at.file or one.at.name for one in group.findings}
+    whole = all(one.at.name is None for one in group.findings)
+    return whole and len(files) == group.total and not group.many.startswith(_OF_FINDINGS)
 
 
 def sentence(finding: Finding) -> str:

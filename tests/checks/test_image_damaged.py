@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from PIL import Image, ImageFile
 
+from preflight import run
 from preflight.findings.finding import Aside, Finding, Location, Severity
 from preflight.images.facts import FolderFacts, ImageDamage
 from preflight.images.read import look_at_image
@@ -62,6 +63,21 @@ def test_an_image_cut_short_in_a_shard_is_found(tmp_path: Path) -> None:
         evidence={"kind": "cut", "bytes": len(data)},
         fingerprint=finding.fingerprint,
     )
+
+
+def test_the_images_of_all_shards_and_folders_are_what_a_share_is_told_of(tmp_path: Path) -> None:
+    """Those of a second run, which are remembered, as well."""
+    for number, end in enumerate((-99, None)):
+        shard = tarred({"a.jpg": photo(), "b.jpg": photo()[:end]})
+        (tmp_path / f"x-{number}.tar").write_bytes(shard)
+    (tmp_path / "images").mkdir()
+    (tmp_path / "images" / "a.jpg").write_bytes(photo())
+
+    for _ in range(2):
+        report = run("x-{0..1}.tar", "images", folder=str(tmp_path))
+
+        (told,) = (one for one in report.checks if one.id == "image-damaged")
+        assert (told.found, told.among) == (1, 5)
 
 
 def test_in_a_folder_the_image_is_the_place() -> None:

@@ -219,6 +219,21 @@ def test_a_share_is_told_of_what_was_looked_at_only(many: str, said: str) -> Non
     assert f"cache   {said} " in page
 
 
+def test_a_share_is_told_of_what_lies_in_the_targets_where_each_may_be_found() -> None:
+    found = tuple(
+        finding("image-damaged", "is odd", file="a.tar", name=f"member {n}.jpg") for n in range(2)
+    )
+    check = outcome("image-damaged", "damaged", found=2, targets=3, many="images are odd")
+
+    alone, among = (
+        terminal.render(replace(demo(), findings=found, checks=(one,)))
+        for one in (check, replace(check, among=9))
+    )
+
+    assert "image   2 images are odd " in alone
+    assert "image   2 of 9 images are odd " in among
+
+
 def test_where_few_checks_were_asked_for_and_none_looked_it_is_said_why() -> None:
     """Of all checks most have nothing to look at; then it is left to -v."""
     skip = Skip(reason="no cache whose data sets are named (of) was looked at", count=0)
