@@ -57,7 +57,7 @@ _PERHAPS = frozenset(
     {*("html", "htm", "svg", "tex", "pdf", "sample", "out", "in", "map", "idx", "index"), ""}
 )
 _LITTLE = 1 << 18
-"""Bytes of all files of such a suffix, or without any."""
+"""Bytes of all files of such a suffix, or without any, in a tree that holds code."""
 
 # What is about other files where it is small, and data where it is not.
 _NOTES = frozenset({"txt", "json", "caption", "captions", "tags", "xmp", "meta", "xml", "db"})
@@ -74,7 +74,7 @@ _FOLDERS = re.compile(
     re.IGNORECASE,
 )
 _ABOUT = re.compile(
-    r"readme.*|licen[cs]e.*|notice|notes?|todo|changelog.*|index|"
+    r"readme.*|licen[cs]e.*|copying|notice|authors|citation|version|notes?|todo|changelog.*|index|"
     r"(?:.*_)?(?:meta|metadata|info|infos|stats|config|settings)|"
     r"sizes|class(?:es)?|labels?|names|requirements.*|.*\.index",
     re.IGNORECASE,
@@ -156,11 +156,13 @@ def unread_in(
     counts: dict[tuple[str, str, str], _Count] = {}
     packages: set[str] = set()
     pictures = of_code = 0
+    is_without_code = True
     if_named = IfNamed(os.path.normpath(folder))
     top_of_job = folder if os.path.normpath(folder) == os.path.normpath(root) else None
     for place, listed in walk(folder):
         spelled = listed.suffixes()
         has_code = ".py" in spelled
+        is_without_code = is_without_code and not has_code
         is_package = has_code and (
             "__init__.py" in listed.files or TESTS.fullmatch(os.path.basename(place)) is not None
         )
@@ -190,7 +192,10 @@ def unread_in(
     told = (
         UnreadFiles(suffix, one.files, one.bytes, tuple(one.names), part, one.named_as)
         for (suffix, part, _), one in counts.items()
-        if one.named_as is not None or one.bytes >= _LITTLE or suffix[1:] not in _PERHAPS
+        if one.named_as is not None
+        or is_without_code
+        or one.bytes >= _LITTLE
+        or suffix[1:] not in _PERHAPS
     )
     return UnreadFolder(
         folder=name_of(folder, root),

@@ -92,15 +92,26 @@ def test_nothing_is_said_of_what_a_kind_leaves_to_another(tmp_path: Path) -> Non
         assert discover([word], Job(root=str(tmp_path)), str(tmp_path)).unread == (), word
 
 
-def test_a_few_pages_and_notes_beside_data_are_not_counted(tmp_path: Path) -> None:
-    put(tmp_path, "set/a.jpg", "set/index.html", "set/paper.pdf", "set/logo.svg", "set/VERSION")
-    put(tmp_path, "code/train.py", "code/a.map")
+def test_notes_beside_data_and_a_few_pages_below_code_are_not_counted(tmp_path: Path) -> None:
+    put(tmp_path, "set/a.jpg", "set/index.html", "set/LICENSE", "set/VERSION")
+    put(tmp_path, "code/train.py", "code/a.map", "code/docs/logo.svg", "code/docs/paper.pdf")
     put(tmp_path, "code/manual.pdf", content=LARGE[:-1])
 
     assert unread(tmp_path, "set", "code") == {}
 
 
 # --- what is counted ------------------------------------------------------------------------------
+
+
+def test_a_few_pages_and_drawings_beside_data_are_counted_where_there_is_no_code(
+    tmp_path: Path,
+) -> None:
+    put(tmp_path, "set/a.jpg", "set/paper.pdf", "set/more/logo.svg", "set/more/labels-of-all")
+
+    assert unread(tmp_path, "set") == {".pdf": 1, ".svg": 1, "": 1}
+    put(tmp_path, "train.py")
+    assert unread(tmp_path, "set") == {".pdf": 1, ".svg": 1, "": 1}
+    assert unread(tmp_path) == {}
 
 
 def test_pages_drawings_and_what_has_no_suffix_are_counted_where_there_is_much(
