@@ -29,6 +29,7 @@ from preflight.finding import Finding, Severity
 from preflight.job import Job
 
 from ._captions import aside, examples, not_read, of_many, place_of
+from ._handler_words import dropped
 
 
 class _Words(NamedTuple):
@@ -131,9 +132,13 @@ def _is_read_by_the_job(flaw: CaptionFlaw, facts: ShardFacts | FolderFacts, use:
 
 
 def _coped_with(flaw: CaptionFlaw, facts: ShardFacts | FolderFacts, use: str) -> str:
-    """Say how an epoch may have come past a text that is no UTF-8; empty: none has."""
-    is_passed = isinstance(facts, ShardFacts) and facts.is_run_through
-    if not is_passed or flaw.kind not in _UNDECODABLE or not isinstance(facts, ShardFacts):
+    """Say how a job may come past a text that is no UTF-8; empty: it stops, as far as is known."""
+    if flaw.kind not in _UNDECODABLE or not isinstance(facts, ShardFacts):
+        return ""
+    handlers = [facts.drops(one) for one in flaw.names]
+    if all(handlers) and (why := dropped("".join(handlers[:1]), flaw.captions, facts.samples)):
+        return why
+    if not facts.is_run_through:
         return ""
     if use in _AS_BYTES:
         return _BY_THE_JOB

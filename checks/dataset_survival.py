@@ -36,7 +36,7 @@ from preflight.finding import Finding, Severity
 from preflight.job import Job
 from preflight.values.names import counted, first_of
 
-from ._handler_words import told_by
+from ._handler_words import HARDLY_ANY, told_by
 from ._survival_rows import (
     divided,
     gives_none,
@@ -49,9 +49,6 @@ from ._survival_splitters import Undivided, undivided
 
 _LITTLE = 0.5
 """Of all samples: where fewer come through, the job trains on something else."""
-
-_HARDLY_ANY = 0.01
-"""Of all samples: what a handler that goes on is meant for."""
 
 
 def _nothing_known(facts: Survival | Listed, job: Job) -> str | None:
@@ -162,7 +159,7 @@ def _severity(facts: Survival, *, no_batch: bool) -> Severity:
         rest = _through(facts) < _LITTLE * facts.samples or much_left_out(facts)
         return Severity.WARNING if rest else Severity.NOTE
     lost = facts.samples - facts.through
-    hardly_any = lost < _HARDLY_ANY * facts.samples and not facts.uncounted
+    hardly_any = lost < HARDLY_ANY * facts.samples and not facts.uncounted
     return Severity.NOTE if hardly_any else Severity.WARNING
 
 

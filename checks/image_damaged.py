@@ -14,9 +14,10 @@ What it finds
     shard whose loader takes no images, and decodes none.
 
 Why it matters
-    Some of these raise in a worker after hours, and take the run with them. The others are worse:
-    Pillow opens a JPEG with a lost page without complaint, part of it gray or shifted, and the job
-    trains on it in every epoch.
+    Some of these raise in a worker after hours, and take the run with them; those are a warning
+    where a handler of the loader drops such samples, and they are fewer than one in a hundred. The
+    others are worse: Pillow opens a JPEG with a lost page without complaint, part of it gray or
+    shifted, and the job trains on it in every epoch.
 
 What to do
     Take the image again from where it came from, or leave it out, with its caption. What Git LFS
@@ -35,6 +36,7 @@ from preflight.job import Job
 from preflight.values.names import counted, first_of, lfs_pull, shown
 
 from ._aside import PACKED
+from ._handler_words import dropped
 
 _WHY = {
     "cut": "Pillow opens it without complaint; what was behind its last byte is not in it.",
@@ -80,20 +82,21 @@ def _is_without(facts: ShardFacts | FolderFacts, _job: Job) -> str | None:
 )
 def image_damaged(facts: ShardFacts | FolderFacts, _job: Job) -> Iterator[Finding]:
     """Tell each damaged image."""
+    number = sum(bool(one.raises) for one in facts.damaged_images) + facts.more_damaged
     for one in facts.damaged_images:
         use = "taken"
         if isinstance(facts, ShardFacts):
             use = facts.use_of(one.name, facts.use_of_images)
         if use == "left" or (use == "decoded" and not one.raises):
             continue  # of a picture that goes no further
-        chosen_by = _may_be_out(one, facts)
+        coped = _coped_with(one, facts, number)
         yield image_damaged.found(
             one.text,
             at=Location(file=facts.file, name=f"member {one.name}")
             if isinstance(facts, ShardFacts)
             else Location(file=one.name),
-            severity=Severity.WARNING if _is_mild(one) or chosen_by else Severity.ERROR,
-            why=_OUT.format(chosen_by) if chosen_by else _why(one),
+            severity=Severity.WARNING if _is_mild(one) or coped else Severity.ERROR,
+            why=coped or _why(one),
             fix=_fix(one, in_shard=isinstance(facts, ShardFacts)),
             aside=_aside(one, facts),
             evidence={"kind": one.kind, "bytes": one.bytes},
@@ -108,10 +111,13 @@ def _is_mild(one: ImageDamage) -> bool:
     return one.kind in ("huge", "leftover")
 
 
-def _may_be_out(one: ImageDamage, facts: ShardFacts | FolderFacts) -> str:
-    """Name what may take an image out that raises, where no epoch was stopped by it."""
-    is_passed = bool(one.raises) and isinstance(facts, ShardFacts) and facts.is_run_through
-    return facts.chosen_by if is_passed and isinstance(facts, ShardFacts) else ""
+def _coped_with(one: ImageDamage, facts: ShardFacts | FolderFacts, number: int) -> str:
+    """Say how a job comes past an image that raises, of so many; empty: nobody knows of a way."""
+    if not (one.raises and isinstance(facts, ShardFacts)):
+        return ""
+    if why := dropped(facts.drops(one.name), number, facts.samples):
+        return why
+    return _OUT.format(facts.chosen_by) if facts.is_run_through and facts.chosen_by else ""
 
 
 def _foreign(facts: FolderFacts) -> Finding:

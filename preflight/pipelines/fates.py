@@ -200,6 +200,17 @@ def use_of(those: Iterable[str], stages: tuple[Stage, ...]) -> str:
     return "taken"
 
 
+def dropped_by(field: str, stages: tuple[Stage, ...]) -> str:
+    """Name the handler that drops a sample of which this field does not decode, with its line."""
+    for stage in stages:
+        if stage.kind == "decode" and _is_decoded(stage, field):
+            line = f" ({stage.at.file}:{stage.at.line})" if stage.at.line else ""
+            return f"{stage.handler_name}{line}" if stage.handler == "goes-on" else ""
+        if stage.kind in ("other", *TAKES):
+            break  # it may have another name there, or be gone
+    return ""
+
+
 def use_of_field(field: str, stages: tuple[Stage, ...]) -> str:
     """Say what a loader does with one field: as `use_of`, or what takes it as the bytes that it is.
 

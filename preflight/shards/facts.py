@@ -174,6 +174,9 @@ class ShardFacts:
     """What loaders do with each field of a text or an image, as `texts`; `read` or `raw`: they take
     its bytes, and a function of the job's in the pipeline reads them, or what comes behind it."""
 
+    dropped_by: Mapping[str, str] = field(default_factory=dict)
+    """By field that all loaders decode, which handler drops a sample of which it does not."""
+
     is_run_through: bool = False
     """Whether each of its loaders was run to its end, and lost nothing where it reads contents."""
 
@@ -200,4 +203,12 @@ class ShardFacts:
 
     def use_of(self, member: str, otherwise: str) -> str:
         """Say what loaders do with a member, by its field; where none says it, otherwise."""
-        return self.uses.get(member.rpartition("/")[2].partition(".")[2].lower(), otherwise)
+        return self.uses.get(_field_of(member), otherwise)
+
+    def drops(self, member: str) -> str:
+        """Name the handler that drops the sample of a member that does not decode; empty: none."""
+        return self.dropped_by.get(_field_of(member), "")
+
+
+def _field_of(member: str) -> str:
+    return member.rpartition("/")[2].partition(".")[2].lower()

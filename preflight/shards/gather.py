@@ -23,6 +23,7 @@ from preflight.pipelines.fates import (
     asks_nothing,
     chooser,
     deciding,
+    dropped_by,
     lacking,
     taken,
     use_of,
@@ -194,6 +195,11 @@ class Shards(Gather):
             is_run_through=all(one is not None and one.reads_all for one in flows),
             uses={
                 one: _most([use_of_field(one, each.stages) for each in loaders]) for one in those
+            },
+            dropped_by={
+                one: by[0]
+                for one in those
+                if all(by := [dropped_by(one, each.stages) for each in loaders])
             },
         )
 

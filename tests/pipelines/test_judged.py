@@ -71,6 +71,11 @@ def own_way(key, content):
     return str(content) if key.endswith("json") else None
 
 
+def stopping(folder):
+    read = wds.WebDataset(f"{folder}/0.tar", shardshuffle=False)
+    return DataLoader(read.decode("pil").to_tuple("jpg", "txt"), batch_size=None)
+
+
 def in_its_own_way(folder):
     read = wds.WebDataset(f"{folder}/0.tar", shardshuffle=False, handler=GO_ON)
     decoded = read.decode(own_way, "pil", handler=GO_ON)
@@ -249,6 +254,45 @@ def test_what_the_loader_does_not_take_is_no_fault_of_the_data(tmp_path: Path) -
         "images decoded, some of zeros": "",
         "images taken, some of zeros": "error",
     }
+
+
+def test_a_sample_that_a_handler_drops_stops_nothing_where_hardly_any_is_dropped(
+    tmp_path: Path,
+) -> None:
+    """Of 150 samples: one that does not decode, or two."""
+    cut, latin = photo()[:-99], "Caf\u00e9 am See".encode("latin-1")
+    found = judged(
+        tmp_path,
+        {
+            "a photo": ("both_suffixes", _with_odd("jpg", cut)),
+            "a text": ("both_suffixes", _with_odd("txt", latin)),
+            "a photo in every round": ("drawn", _with_odd("jpg", cut)),
+            "two photos": ("both_suffixes", _with_odd("jpg", cut, cut)),
+            "two texts": ("both_suffixes", _with_odd("txt", latin, latin)),
+            "a photo, and nothing drops it": ("stopping", _with_odd("jpg", cut)),
+            "a text, and nothing drops it": ("stopping", _with_odd("txt", latin)),
+        },
+    )
+
+    assert {kind: worst(one) for kind, one in found.items()} == {
+        "a photo": "warning",
+        "a text": "warning",
+        "a photo in every round": "warning",
+        "two photos": "error",
+        "two texts": "error",
+        "a photo, and nothing drops it": "error",
+        "a text, and nothing drops it": "error",
+    }
+    (why,) = (one.why for one in found["a photo"] if one.check == "image-damaged")
+    assert why is not None
+    assert "drops its sample" in why
+
+
+def _with_odd(field: str, *odd: bytes) -> bytes:
+    """Give 150 samples, of which the last have such a field."""
+    files = good(150)
+    last = [name for name in files if name.endswith(f".{field}")][-len(odd) :]
+    return tarred({**files, **dict(zip(last, odd, strict=True))})
 
 
 @pytest.mark.parametrize(
