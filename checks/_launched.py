@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 from preflight.facts import HostFacts, LaunchCommand, NumberSaid
@@ -30,6 +31,11 @@ def agreeing(taken: Said, first: Said, settings: Said | None) -> str:
     wanted = first.processes if settings is None else settings.processes
     if wanted == taken.processes:
         return f"Say {wanted:,} for {first.name}, too, or leave it out."
+    if taken.source is not None and taken.source.starts_one:
+        return (
+            f"Say distributed_type: MULTI_GPU and num_processes: {wanted:,} there, or start it by "
+            f"accelerate launch --multi_gpu --num_processes {wanted}"
+        )
     return f"Say {wanted:,} there, too, or on the command line of the launcher."
 
 
@@ -77,8 +83,16 @@ def of_torchrun(facts: HostFacts) -> Said | None:
 
 def of_scripts(facts: HostFacts) -> LaunchCommand | None:
     """Give the first launch script, where all that there are start as many processes."""
-    numbers = {one.processes for one in facts.commands}
-    return facts.commands[0] if len(numbers) == 1 and None not in numbers else None
+    commands = [as_started(one, facts) for one in facts.commands]
+    numbers = {one.processes for one in commands}
+    return commands[0] if len(numbers) == 1 and None not in numbers else None
+
+
+def as_started(one: LaunchCommand, facts: HostFacts) -> LaunchCommand:
+    """Give a command with one process where accelerate's own file is of a type that starts one."""
+    is_one = facts.accelerate is not None and facts.accelerate.starts_one
+    by_file = one.launcher == "accelerate" and not (one.config or one.starts_several)
+    return replace(one, processes=1, each=1) if is_one and by_file and one.processes else one
 
 
 def of_slurm(facts: HostFacts, job: Job) -> Said | None:

@@ -16,7 +16,9 @@ What it finds
     deepspeed, srun or mpirun alone, the file is nobody's. Where all of them start as many
     processes, and the settings say another number, that is a note. One that starts more on a
     machine than the GPUs that it shows them (`CUDA_VISIBLE_DEVICES=0,1`, `--gpu_ids`) is a warning.
-    In a process that a launcher has started all is decided; see env-launch.
+    Where accelerate's file says `distributed_type: NO`, one process is started, whatever number it
+    says, or the command line without `--multi_gpu`. In a process that a launcher has started all is
+    decided; see env-launch.
 
 Why it matters
     The job starts on two GPUs of eight, or on eight of which two are its own, and no launcher says
@@ -42,6 +44,7 @@ from ._launched import (
     TORCHRUN,
     Said,
     agreeing,
+    as_started,
     has_default_file,
     is_launched,
     of_nobody,
@@ -53,6 +56,7 @@ from ._launched import (
 from ._this_machine import ELSEWHERE
 
 NOT_ACCELERATE = "The job is not started with accelerate? preflight run --ignore world-size"
+_ONE = "distributed_type = NO"
 _STARTED = "in a process that a launcher has started, all is decided"
 
 
@@ -83,6 +87,7 @@ def world_size(facts: HostFacts, job: Job) -> Iterator[Finding]:
         yield from _of_variable(of_nobody(facts), settings)
     if settings is not None and slurm is not None:
         yield _of_slurm(slurm, settings)
+    yield from _one_of_several(facts)
     yield from _hidden(facts)
     lacking = taken and _without_gpus(taken, facts, job)
     if lacking:
@@ -98,6 +103,9 @@ def _taken(facts: HostFacts) -> Said | None:
     """Give the number with which the job is likely to be started."""
     said = facts.accelerate
     if said is not None and has_default_file(facts):
+        is_one = said.starts_one and not any(one.starts_several for one in facts.commands)
+        if is_one:
+            return Said(_ONE, 1, ACCELERATE, said.file, said)
         return Said(said.name, said.processes, ACCELERATE, said.file, said)
     return of_trainer(facts) or of_torchrun(facts)
 
@@ -117,6 +125,10 @@ def _is_a_guess(taken: Said, facts: HostFacts) -> bool:
 
 def _place(said: Said) -> tuple[Location, str]:
     """Say where it stands, and what there."""
+    if said.name == _ONE and said.source is not None:
+        written = said.source.processes
+        number = f"num_processes = {written:,} and " if written > 1 else ""
+        return Location(file=said.file), f"says {number}{_ONE}"
     if said.file:
         return Location(file=said.file), f"says {said.name} = {said.processes:,}"
     return Location(name=said.name), f"is {said.processes:,}"
@@ -130,10 +142,12 @@ def _passed_over(taken: Said, facts: HostFacts, settings: Said | None) -> Iterat
     if not wrong:
         return
     first, (at, text) = wrong[0], _place(taken)
+    so_many, order = "so many are started", "; a number on its command line comes first"
+    if taken.name == _ONE:
+        so_many, order = "1 process is started", ""
     guess = _is_a_guess(taken, facts)
     yield world_size.found(
-        f"{text}, and so many are started; {first.name} says {first.processes:,}, and is "
-        "passed over",
+        f"{text}, and {so_many}; {first.name} says {first.processes:,}, and is passed over",
         at=at,
         about="passed over",
         severity=Severity.NOTE if guess else Severity.WARNING,
@@ -142,7 +156,7 @@ def _passed_over(taken: Said, facts: HostFacts, settings: Said | None) -> Iterat
             for one in (taken, *others)
         ),
         why=f"{taken.by} takes its number from there, and says nothing of the other, for which "
-        "batch sizes and splits may be worked out; a number on its command line comes first.",
+        f"batch sizes and splits may be worked out{order}.",
         fix=agreeing(taken, first, settings),
         workaround=NOT_ACCELERATE if guess else None,
         evidence={"taken": taken.processes, "said": first.processes},
@@ -178,6 +192,26 @@ def _of_variable(said: Said | None, settings: Said) -> Iterator[Finding]:
             "another number then.",
             fix=f"Say {settings.processes:,} there, or judge for --world-size {said.processes}",
             evidence={"taken": settings.processes, "said": said.processes},
+        )
+
+
+def _one_of_several(facts: HostFacts) -> Iterator[Finding]:
+    """Find commands that ask accelerate for several processes, where its file starts one."""
+    for one in facts.commands:
+        number = one.processes or 0
+        if facts.accelerate is None or as_started(one, facts).processes == one.processes:
+            continue
+        yield world_size.found(
+            f"asks for {counted(number, 'process', 'processes')} by accelerate launch, which "
+            "starts 1",
+            at=Location(file=one.file, line=one.line),
+            about="one of several",
+            severity=Severity.WARNING,
+            why=f"{facts.accelerate.file} says distributed_type = NO, which comes before a number "
+            "on the command line; nothing is said of it.",
+            fix=f"Say --multi_gpu --num_processes {number} there.",
+            also=(Location(file=facts.accelerate.file),),
+            evidence={"asked": number, "taken": 1},
         )
 
 

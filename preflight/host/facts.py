@@ -92,6 +92,9 @@ class NumberSaid:
     gpu_ids: tuple[str, ...] = ()
     """The GPUs that it names; none: those that the job sees."""
 
+    starts_one: bool = False
+    """Whether one process is started for its `distributed_type` (`NO`), whatever it says."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LaunchCommand:
@@ -113,6 +116,9 @@ class LaunchCommand:
 
     each: int | None = None
     """On each machine, by torchrun or accelerate."""
+
+    starts_several: bool = False
+    """Whether accelerate is told to, whatever the type in its file is (`--multi_gpu`)."""
 
     gpus: int | None = None
     """GPUs that it shows them, by CUDA_VISIBLE_DEVICES or --gpu_ids; None: it does not say."""

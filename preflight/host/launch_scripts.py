@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from preflight.host.facts import LaunchCommand
-from preflight.host.process_counts import positive, text_of
+from preflight.host.process_counts import ONE, positive, text_of
 from preflight.settings.config_values import read_config
 
 _SCRIPT = re.compile(
@@ -61,6 +61,7 @@ _GIVEN = re.compile(
 )
 _SHOWN = re.compile(r"""\bCUDA_VISIBLE_DEVICES=["']?([^\s"';]*)|--gpu[_-]ids[= \t]+["']?([\d,]+)""")
 _ON_CPU = re.compile(r"--(?:use[_-])?cpu\b")
+_SEVERAL = re.compile(r"--(?:multi[_-]gpu|tpu|use[_-](?:deepspeed|fsdp|megatron[_-]lm))\b")
 _EXEC_FORM = re.compile(r"[ \t]*(?:CMD|ENTRYPOINT|RUN)[ \t]+(\[.*\])[ \t]*")
 _CONFIG = re.compile(r"--config[_-]file(?:[= \t]+)[\"']?([^\s\"']+)")
 
@@ -112,12 +113,16 @@ class _Script(NamedTuple):
             launcher=launcher,
             number=number and number[1],
             config=config and config[1],
+            starts_several=_SEVERAL.search(command) is not None,
         )
         shown = self._shown(command)
         plain = self._put(one.number) or self._by_itself(one, command)
         if shown and plain == "gpu":
             plain = str(shown)
-        said = _read(self.root, one.config) if plain is None and one.config else {}
+        config_says = _read(self.root, one.config) if one.config else {}
+        if config_says.get("distributed_type") in ONE and not one.starts_several:
+            plain = "1"
+        said = config_says if plain is None else {}
         machines = positive(self._put(nodes[1]) if nodes else said.get("num_machines", 1))
         whole = each = positive(said.get("num_processes", plain))
         if launcher == "torchrun":

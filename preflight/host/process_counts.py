@@ -16,6 +16,9 @@ _LARGEST = 1 << 18
 # accelerate's `DistributedType`s of which each process takes a GPU of its own.
 _ON_GPUS = frozenset({"MULTI_GPU", "DEEPSPEED", "FSDP", "MEGATRON_LM"})
 
+ONE = ("NO", False)
+"""Its type of which one process is started, whatever else the file says; as YAML has it, too."""
+
 _TRAINERS = {"TRAINING_NUM_PROCESSES": "TRAINING_NUM_MACHINES", "NUM_PROCESSES": "NUM_MACHINES"}
 """What a trainer's file calls its processes, and the machines on which they are."""
 
@@ -39,7 +42,7 @@ def accelerate_config(
     if said.get("compute_environment", "LOCAL_MACHINE") != "LOCAL_MACHINE":
         return None
     kind = said.get("distributed_type")
-    processes = positive(said.get("num_processes", 1 if kind == "NO" else None))
+    processes = positive(said.get("num_processes", 1 if kind in ONE else None))
     if processes is None or (kind == "MULTI_CPU" and not _by_mpirun(said)):
         return None  # who starts it has to say; without mpirun, accelerate starts one on CPUs
     ids = str(said.get("gpu_ids") or "all")
@@ -47,6 +50,7 @@ def accelerate_config(
         file=name_of(os.path.join(root, path), root),
         name="num_processes",
         processes=processes,
+        starts_one=kind in ONE,
         machines=positive(said.get("num_machines")) or 1,
         on_gpus=kind in _ON_GPUS and not said.get("use_cpu"),
         gpu_ids=() if ids == "all" else tuple(one.strip() for one in ids.split(",")),

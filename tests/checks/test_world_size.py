@@ -342,7 +342,10 @@ def test_a_job_that_runs_elsewhere_is_not_judged_here() -> None:
 CONFIG = "compute_environment: LOCAL_MACHINE\ndistributed_type: {kind}\nnum_processes: {number}\n"
 
 
-@pytest.mark.parametrize("flags", [[], ["--num_processes", "3"], ["--multi_gpu"]])
+@pytest.mark.parametrize(
+    "flags",
+    [[], ["--num_processes", "3"], ["--multi_gpu"], ["--multi_gpu", "--num_processes", "3"]],
+)
 @pytest.mark.parametrize("kind", ["MULTI_GPU", "FSDP", "'NO'"])
 def test_accelerate_itself_takes_the_same_number(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, flags: list[str]
@@ -366,7 +369,44 @@ def test_accelerate_itself_takes_the_same_number(
     facts = machine(0, *launch_commands(str(tmp_path), {}), accelerate=said)
     told = look(facts, job(world_size=7))
 
+    several = args.multi_gpu or args.use_fsdp
     assert said is not None
     if not flags:
-        assert said.on_gpus == (args.multi_gpu or args.use_fsdp)
-    assert [one.evidence["taken"] for one in told] == [args.num_processes]
+        assert said.on_gpus == several
+    taken = [one.evidence["taken"] for one in told if "said" in one.evidence]
+    assert taken == [args.num_processes if several else 1]
+    ignored = [one.evidence["asked"] for one in told if "asked" in one.evidence]
+    assert ignored == ([] if several or not flags else [args.num_processes])
+
+
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        (2, "says num_processes = 2 and distributed_type = NO, and 1 process is started"),
+        (1, "says distributed_type = NO, and 1 process is started"),
+    ],
+)
+def test_a_type_that_starts_one_is_named_with_the_number_that_it_passes_over(
+    written: int, said: str
+) -> None:
+    alone = replace(file_of(written), on_gpus=False, starts_one=True)
+
+    (told,) = look(machine(0, accelerate=alone), job(world_size=4))
+    assert told.message == f"{said}; world_size says 4, and is passed over"
+    assert "accelerate launch --multi_gpu --num_processes 4" in (told.fix or "")
+    assert look(machine(0, accelerate=alone), job(world_size=1)) == []
+
+
+def test_a_command_that_names_a_file_of_its_own_goes_by_that_one(tmp_path: Path) -> None:
+    from preflight.host.launch_scripts import launch_commands
+
+    alone = replace(file_of(2), on_gpus=False, starts_one=True)
+    (tmp_path / "one.yaml").write_text(CONFIG.format(kind="'NO'", number=2), "utf-8")
+    (tmp_path / "several.yaml").write_text(CONFIG.format(kind="MULTI_GPU", number=2), "utf-8")
+    for file, number in (("one", 1), ("several", 3)):
+        command = f"accelerate launch --config_file {file}.yaml --num_processes 3 train.py\n"
+        (tmp_path / "run.sh").write_text(command, "utf-8")
+
+        (one,) = launch_commands(str(tmp_path), {})
+        assert one.processes == number
+        assert look(machine(0, one, accelerate=alone), job(world_size=number)) == []

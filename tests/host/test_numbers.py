@@ -69,7 +69,17 @@ def test_one_process_need_not_be_said(tmp_path: Path) -> None:
     said = config(tmp_path, "distributed_type: 'NO'\n")
 
     assert said is not None
-    assert (said.processes, said.on_gpus) == (1, False)
+    assert (said.processes, said.on_gpus, said.starts_one) == (1, False, True)
+
+
+@pytest.mark.parametrize(("kind", "is_one"), [("'NO'", True), ("NO", True), ("MULTI_GPU", False)])
+def test_a_type_that_starts_one_is_known_also_as_yaml_reads_it(
+    tmp_path: Path, kind: str, *, is_one: bool
+) -> None:
+    said = config(tmp_path, f"distributed_type: {kind}\nnum_processes: 2\n")
+
+    assert said is not None
+    assert (said.processes, said.starts_one) == (2, is_one)
 
 
 @pytest.mark.parametrize(
