@@ -220,7 +220,11 @@ COPIES = "models/test_remedies.py:test_the_code_of_every_fix_makes_a_copy"
 SHARED = "loaders/test_fixes_of_data.py:test_what_is_opened_in_the_worker_is_shared_no_more"
 LMDB = "loaders/test_fixes_of_data.py:test_an_lmdb_without_its_lock_table_may_be_shared"
 SENT = "test_fixes_that_are_code.py:test_a_lock_and_a_result_go_to_a_worker_as_it_is_printed"
+STARTED = (
+    "checks/test_world_size.py:test_what_is_advised_starts_as_many_and_a_number_alone_does_not"
+)
 ELSEWHERE: Mapping[str, str] = {
+    **dict.fromkeys(("--multi_gpu", "--num_processes"), STARTED),
     "functools.partial({}, ...)": "checks/test_loader_unloadable.py:"
     "test_the_advice_names_the_class_and_works",
     'map_location="cpu"': "formats/torch/test_devices.py:"

@@ -45,6 +45,7 @@ FOREIGN: Mapping[str, str] = {
     "--upgrade": "pip",
     **dict.fromkeys(("--hard-dereference", "--sort", "--sparse"), "tar"),
     **dict.fromkeys(("--shm-size", "--ntasks"), "docker, and Slurm"),
+    **dict.fromkeys(("--multi_gpu", "--num_processes"), "accelerate launch"),
     **dict.fromkeys(("--gpu", "--gpu_ids"), "accelerate, in launch scripts: --gpu[_-]ids"),
     **dict.fromkeys(("--nodes", "--ntasks-per-node"), "Slurm, as launch scripts have it"),
     **dict.fromkeys(("--num_gpus", "--num_nodes", "--module"), "deepspeed, in launch scripts"),

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import re
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -410,3 +414,29 @@ def test_a_command_that_names_a_file_of_its_own_goes_by_that_one(tmp_path: Path)
         (one,) = launch_commands(str(tmp_path), {})
         assert one.processes == number
         assert look(machine(0, one, accelerate=alone), job(world_size=number)) == []
+
+
+@pytest.mark.parametrize(
+    ("flags", "worlds"),
+    [(["--num_processes", "2"], [""]), (["--multi_gpu", "--num_processes", "2"], ["2", "2"])],
+)
+def test_what_is_advised_starts_as_many_and_a_number_alone_does_not(
+    tmp_path: Path, flags: list[str], worlds: list[str]
+) -> None:
+    pytest.importorskip("accelerate.commands.launch")
+    file = tmp_path / "accelerate" / "default_config.yaml"
+    file.parent.mkdir()
+    file.write_text(CONFIG.format(kind="'NO'", number=2), "utf-8")
+    lines = ["import os", "print('world=' + os.environ.get('WORLD_SIZE', '') + '.', flush=True)"]
+    (tmp_path / "train.py").write_text("\n".join(lines), "utf-8")
+
+    started = subprocess.run(
+        [sys.executable, "-m", "accelerate.commands.launch", *flags, "train.py"],
+        cwd=tmp_path,
+        env={**os.environ, "HF_HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert re.findall(r"world=(\d*)\.", started.stdout) == worlds
