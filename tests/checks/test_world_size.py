@@ -19,6 +19,7 @@ from preflight.testing import ask
 from tests.asking import reason
 from tests.hosts import host
 
+PORT = ("--main_process_port", "0")  # any that is free
 NO_GPUS = Gpus(state="no-driver", detail="NVML Shared Library Not Found")
 FILE = "/home/u/.cache/huggingface/accelerate/default_config.yaml"
 OTHER_FILE = LaunchCommand(file="run.sh", line=1, launcher="accelerate", config="ds.yaml")
@@ -431,7 +432,7 @@ def test_what_is_advised_starts_as_many_and_a_number_alone_does_not(
     (tmp_path / "train.py").write_text("\n".join(lines), "utf-8")
 
     started = subprocess.run(
-        [sys.executable, "-m", "accelerate.commands.launch", *flags, "train.py"],
+        [sys.executable, "-m", "accelerate.commands.launch", *PORT, *flags, "train.py"],
         cwd=tmp_path,
         env={**os.environ, "HF_HOME": str(tmp_path)},
         capture_output=True,
