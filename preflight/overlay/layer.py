@@ -40,6 +40,8 @@ class Layer:
         """Folders over which it lies, whatever they lie in."""
 
         self._never = not_laid_over() if never is None else never
+        # Where multiprocessing has its sockets, be the job's folder that of temporary files or not.
+        self._sockets = os.path.join(os.path.abspath(tempfile.gettempdir()), "pymp-")
         self._stood = Stood(os.path.join(self._home, "stood"))
         self._keeping: set[str] = set()
         self._standing: set[str] = set()
@@ -68,7 +70,7 @@ class Layer:
         full = os.path.abspath(named)
         if on_disk.is_below(full, self._files):
             full = self._below(full)
-        elif on_disk.is_below(full, self._home):
+        elif on_disk.is_below(full, self._home) or full.startswith(self._sockets):
             return None
         within = [one for one in (*self.always, *self._never) if on_disk.is_below(full, one)]
         return None if within and max(within, key=len) not in self.always else full

@@ -71,7 +71,8 @@ class Shortened:
         self.strict: StrictZip | None = None
         """The call of `zip(…, strict=True)` that draws from it and others."""
 
-        self._next = guarded(self._give, passes.watch)
+        # Nothing here refers to itself: a loop that leaves has its workers end, as without us.
+        self._next = guarded(Shortened._give, passes.watch)
         self.given = 0
         self.is_over = False
         """Whether it has ended by itself."""
@@ -95,7 +96,7 @@ class Shortened:
 
     def __next__(self) -> Any:
         """Give the next batch, or say that the epoch is over."""
-        return self._next()
+        return self._next(self)
 
     def _give(self) -> Any:
         watch = self._watch
@@ -104,14 +105,8 @@ class Shortened:
             look_at_sums(watch)
         enough = self.given >= self._most and not self._has_more()
         if self._batches is None or enough:
-            self._over(evaluating=evaluating)
-            batches, self._batches = self._batches, None  # its workers end
-            if self._flow is not None and batches is not None:
-                self._flow.go_on(batches, self.given)
-            self._tell()
-            over = StopIteration()
-            over.of_preflight = True  # type: ignore[attr-defined]
-            raise over
+            self._end(evaluating=evaluating)
+            raise _over()
         watch.goes_on(evaluating=evaluating)
         flow = self._flow
         with watch.looking(), nullcontext() if flow is None else flow.drawing():
@@ -135,6 +130,13 @@ class Shortened:
             watch.evaluates(self._at)
             self._is_told = True
         return batch
+
+    def _end(self, *, evaluating: bool) -> None:
+        self._over(evaluating=evaluating)
+        batches, self._batches = self._batches, None  # its workers end
+        if self._flow is not None and batches is not None:
+            self._flow.go_on(batches, self.given)
+        self._tell()
 
     def _has_more(self) -> bool:
         """Whether one more batch is given: that which ends the whole epoch, or the next one."""
@@ -191,6 +193,13 @@ class Shortened:
     def _at_end(self) -> None:
         if self._flow is not None and self._batches is not None:
             self._flow.at_end(self._batches, self.given)
+
+
+def _over() -> StopIteration:
+    """Make the end of an epoch; no frame keeps it, whose traceback would keep the workers."""
+    over = StopIteration()
+    over.of_preflight = True  # type: ignore[attr-defined]
+    return over
 
 
 def _is_without_gradients() -> bool:

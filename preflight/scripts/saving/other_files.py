@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 import time
 from collections.abc import Iterable, Mapping
 
@@ -23,6 +24,7 @@ _NOT_THE_SCRIPT = (".git", ".preflight", "__pycache__")
 def standing(folder: str) -> Mapping[str, tuple[int, int]] | None:
     """Give the size and time of each file below a folder; None where it holds too many."""
     found: dict[str, tuple[int, int]] = {}
+    ours = os.path.join(os.path.abspath(tempfile.gettempdir()), "preflight-")
     until = time.monotonic() + _SECONDS
     todo = [folder]
     while todo:
@@ -31,7 +33,7 @@ def standing(folder: str) -> Mapping[str, tuple[int, int]] | None:
         try:
             with os.scandir(todo.pop()) as entries:
                 for entry in entries:
-                    if entry.name in _NOT_THE_SCRIPT:
+                    if entry.name in _NOT_THE_SCRIPT or entry.path.startswith(ours):
                         continue
                     if entry.is_dir(follow_symlinks=False):
                         todo.append(entry.path)
