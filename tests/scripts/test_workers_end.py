@@ -5,12 +5,17 @@ from __future__ import annotations
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 import pytest
+import torch
+from torch.utils.data import DataLoader, TensorDataset
 
 from preflight.findings.report import Report
+from preflight.scripts.met.loaders import POINTS
 from tests.conftest import Run
+from tests.scripts.rehearsing import installed
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform != "linux", reason="sockets")]
 
@@ -67,3 +72,27 @@ def test_no_worker_outlives_its_epoch_or_a_loop_that_is_left(
     assert "".join(f"{one}\n" for one in done.stderr.splitlines() if "left" in one) == LEFT
     assert report.verdict == "go"
     assert "wrote" not in report.targets[0].text
+
+
+@pytest.mark.parametrize(("samples", "begun_too_soon"), [(20, True), (4, False)])
+def test_what_an_epoch_waits_for_that_begins_too_soon_is_no_part_of_a_step(
+    tmp_path: Path, samples: int, *, begun_too_soon: bool
+) -> None:
+    """Of 20 samples the script gets 4: new workers begin after 2 batches, and not after 10."""
+    data = TensorDataset(torch.zeros(samples))
+    loader = DataLoader(data, batch_size=2, num_workers=1, worker_init_fn=slowly)
+    aside: list[float] = []
+    with installed(POINTS, tmp_path) as watch:
+        for _ in range(2):
+            aside += [watch.aside for _ in loader]
+
+    assert aside[:2] == [0.0, 0.0]
+    assert (aside[2] >= WAIT) == begun_too_soon
+    assert aside[2] == aside[3]
+
+
+WAIT = 0.2
+
+
+def slowly(_worker: int) -> None:
+    time.sleep(WAIT)

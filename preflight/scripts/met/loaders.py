@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+import math
 import sys
+import time
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
@@ -73,6 +75,9 @@ class Shortened:
 
         # Nothing here refers to itself: a loop that leaves has its workers end, as without us.
         self._next = guarded(Shortened._give, passes.watch)
+        self.too_soon: float | None = None
+        """When it was begun, where the epoch before it was ended before its end."""
+
         self.given = 0
         self.is_over = False
         """Whether it has ended by itself."""
@@ -121,6 +126,9 @@ class Shortened:
         if flow is not None and not self.given:
             flow.came()
             watch.on_stop.append(self._at_end)
+        if self.too_soon is not None:  # a step of the whole epoch does not wait for new workers
+            watch.aside += time.perf_counter() - self.too_soon
+            self.too_soon = None
         self.given += 1
         watch.given += 1
         watch.trained_on += not evaluating
@@ -133,6 +141,8 @@ class Shortened:
 
     def _end(self, *, evaluating: bool) -> None:
         self._over(evaluating=evaluating)
+        if self.given < (length_of(self._batches) or math.inf):
+            self._passes.cut.add(self._at)
         batches, self._batches = self._batches, None  # its workers end
         if self._flow is not None and batches is not None:
             self._flow.go_on(batches, self.given)
@@ -227,6 +237,7 @@ def _wrap(original: Callable[[Any], Iterator[Any]], watch: Watch) -> Callable[[A
             told_by, flow = seen.look_once(loader, at)
             lengths.tell(loader, at)
             watch.goes_on(evaluating=evaluating)
+            began = time.perf_counter()
             try:
                 batches = original(loader)
             except Exception as error:
@@ -237,6 +248,9 @@ def _wrap(original: Callable[[Any], Iterator[Any]], watch: Watch) -> Callable[[A
         is_counted = flow is not None and flow.is_counting
         whole = whole_epoch(loader) if most == watch.batches and not is_counted else None
         begun = Shortened(theirs(iter)(batches), passes, at, kind, most, flow, whole)
+        if at in passes.cut:
+            begun.too_soon = began
+            passes.cut.discard(at)
         passes.beginnings.begin(begun, at)
         begun.strict = passes.strict.begin(begun, loader, at)
         return begun

@@ -34,6 +34,9 @@ class Passes:
         self.trains: set[Frame | None] = set()
         """The lines that train, whatever the mode."""
 
+        self.cut: set[Frame | None] = set()
+        """The lines whose last epoch was ended before its end: the next one begins too soon."""
+
         self._begun: dict[tuple[str, int] | None, list[int]] = {}
         self._enough: float | None = None
         """Since when there were epochs enough, by the monotonic clock."""
