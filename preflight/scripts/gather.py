@@ -192,7 +192,7 @@ def _why_not_rehearsed(facts: Rehearsal, job: Job) -> tuple[str, str | None] | N
     if raised.lacks.folder and raised.lacks.name.partition(".")[0] == facts.file.partition("/")[0]:
         module = module_command(facts.file)
         return reason, f"Start it as a module of the package that it lies in:  {module}"
-    return reason, _fix(raised.lacks, job)
+    return reason, _fix(raised.lacks, job, facts.name)
 
 
 def _is_fault(lack: Lack, job: Job) -> bool:
@@ -207,10 +207,13 @@ def _late(ended: Ended, job: Job) -> tuple[str, str]:
     return reason, f"Give it longer:  --timeout {job.look.timeout * 5:g}"
 
 
-def _fix(lack: Lack, job: Job) -> str:
+def _fix(lack: Lack, job: Job, script: str) -> str:
     # Whoever asks whether there is a GPU is told no on the CPU, too.
     if lack.kind in ("gpu", "nccl") and job.look.device is None and lack.name != ASKED_FOR:
-        return "Have it run on the CPU, in small:  --device cpu"
+        first = shlex.split(script)[0]
+        # An entry of the settings has a name of its own.
+        typed = script if first == "-m" or first.endswith(".py") else "…"
+        return f"Have it run on the CPU, in small:  preflight run --device cpu {typed}"
     if lack.kind in ("gpu", "nccl", "stand-in"):
         return "Run preflight where the job runs."
     if lack.kind == "package" and lack.folder:

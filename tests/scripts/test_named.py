@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from preflight.scripts.gather import _other_arguments
+from preflight.scripts.gather import _fix, _other_arguments
 from preflight.scripts.read import _name
+from preflight.settings.job import Job
+from preflight.users_code.facts import Lack
 
 
 @pytest.mark.parametrize(
@@ -42,3 +44,19 @@ def test_options_of_ours_that_a_script_refuses_are_to_stand_before_it(
 
     assert _other_arguments(typed, f"unrecognized arguments: {refused}") == ours
     assert _other_arguments(typed, f"the following arguments are required: {refused}") == other
+
+
+@pytest.mark.parametrize(
+    ("name", "typed"),
+    [
+        ("train.py --device cpu", "train.py --device cpu"),
+        ("-m src.train", "-m src.train"),
+        ("'a b.py' --lr 1", "'a b.py' --lr 1"),
+        ("large", "…"),
+    ],
+)
+def test_what_needs_a_gpu_is_to_be_run_by_a_whole_command(name: str, typed: str) -> None:
+    """A `--device cpu` behind the script would be its own."""
+    said = f"Have it run on the CPU, in small:  preflight run --device cpu {typed}"
+
+    assert _fix(Lack(kind="gpu", name="CUDA"), Job(), name) == said
