@@ -263,7 +263,7 @@ def _severity(read: EnvironmentRead, facts: SourceFacts, job: Job) -> Severity |
     if read.inside is None:
         is_perhaps = (facts.is_folder and not is_named and not read.by_imports) or read.is_lazy
         return Severity.WARNING if is_perhaps else Severity.ERROR
-    return Severity.WARNING if is_named else Severity.NOTE
+    return Severity.WARNING if is_named or read.is_called else Severity.NOTE
 
 
 def _why(read: EnvironmentRead, facts: SourceFacts) -> str:

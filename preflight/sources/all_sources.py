@@ -11,7 +11,7 @@ from preflight.host.start_method import default_start_method
 from preflight.objects.facts import ModelCopy
 from preflight.pipelines.facts import Reads
 from preflight.sources.batch_loops.handed import over_loaders
-from preflight.sources.deciding import by_itself, depends, of_the_job, values_given
+from preflight.sources.deciding import by_itself, depends, is_called, of_the_job, values_given
 from preflight.sources.environment_reads import is_stored_before
 from preflight.sources.facts import (
     ComesTo,
@@ -239,7 +239,8 @@ class JobSources:
             at = ReadAt(read.file, read.line)
             only = entries[0] if len(entries) == 1 else ""
             by_imports = at in self.by_imports.get(only, ())
-            read = read._replace(by_imports=by_imports)  # noqa: PLW2901
+            called = is_called(read, only if self.is_folder else self.name, mentions)
+            read = read._replace(by_imports=by_imports, is_called=called)  # noqa: PLW2901
             if self._is_beside(read, only):
                 off = off or f"{shown(only)} does not import {shown(read.file)}"
             script: str | None = read.file

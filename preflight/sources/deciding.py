@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from preflight.sources.facts import EnvironmentRead, Mentions, ScriptImports, SourceFile
-from preflight.sources.mentions import function_of
+from preflight.sources.mentions import function_of, stem_of
 from preflight.syntax.source_files import is_test
 
 
@@ -19,6 +19,18 @@ def by_itself(read: EnvironmentRead) -> str | None:
 def depends(read: EnvironmentRead) -> bool:
     """Whether more has to be known before that can be said."""
     return bool(read.stands.tests or read.stands.as_main or function_of(read))
+
+
+def is_called(read: EnvironmentRead, entry: str, mentions: Iterable[Mentions]) -> bool:
+    """Whether what is started calls the function of another file that reads, under no test."""
+    function = function_of(read)
+    if function is None or function != read.inside or read.stands.tests or read.file == entry:
+        return False
+    written = {function, f"{stem_of(read.file).rpartition('/')[2]}.{function}"}
+    calls = (call for one in mentions if one.file == entry for call in one.calls)
+    return any(
+        call.text in written and not (call.stands.tests or call.stands.rehearsed) for call in calls
+    )
 
 
 def values_given(mentions: Sequence[Mentions]) -> Iterator[tuple[str, str]]:

@@ -85,6 +85,9 @@ class EnvironmentRead(NamedTuple):
     is_lazy: bool = False
     """Whether its file is imported only where that need not be come to: in a function, say."""
 
+    is_called: bool = False
+    """Whether what is started calls the function that holds it, of another file, under no test."""
+
     by_imports: bool = False
     """Whether the only script of a folder comes to it by importing files alone."""
 
@@ -165,6 +168,8 @@ class Mention(NamedTuple):
 
     name: str
     stands: Conditions
+    text: str = ""
+    """As it is written there, with the last name of its owner: `misc.init`."""
 
 
 class ArgumentPlace(NamedTuple):

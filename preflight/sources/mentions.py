@@ -137,9 +137,12 @@ def mentions_in(parsed: Parsed, file: str, wanted: Wanted) -> Mentions:
             is_asked = not wanted.flags.isdisjoint((name, name.rpartition(".")[2]))
             if is_asked and (value is None or key_of(value) != name):
                 given[name, _text_of(value)] = None
-        is_read = isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Load)
-        if is_read and last_name(node) in wanted.functions:
-            calls[Mention(last_name(node), standing(around))] = None
+        if (
+            isinstance(node, (ast.Name, ast.Attribute))
+            and isinstance(node.ctx, ast.Load)
+            and last_name(node) in wanted.functions
+        ):
+            calls[Mention(last_name(node), standing(around), _spelled(node))] = None
     return Mentions(
         file=file,
         given=tuple(given),
@@ -148,6 +151,14 @@ def mentions_in(parsed: Parsed, file: str, wanted: Wanted) -> Mentions:
         handed=tuple(handed),
         imports=tuple(dict.fromkeys(_imports(parsed.tree, file, wanted.stems))),
     )
+
+
+def _spelled(node: ast.Name | ast.Attribute) -> str:
+    """Give a name with its owner: `init`, and `misc.init` of `util.misc.init`."""
+    if isinstance(node, ast.Name):
+        return node.id
+    owner = last_name(node.value) if isinstance(node.value, (ast.Name, ast.Attribute)) else ""
+    return f"{owner}.{node.attr}"
 
 
 def _text_of(value: ast.expr | None) -> str:

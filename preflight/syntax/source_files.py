@@ -21,6 +21,9 @@ _OTHER_PEOPLES = frozenset({"node_modules", "__pycache__", "site-packages", "dis
 # Files of a folder that a training run never loads.
 _NOT_THE_JOB = frozenset({"setup.py", "conftest.py", "noxfile.py"})
 
+_OF_A_PACKAGE = "setup.py"
+"""What installs a repository, and beside an `__init__.py` is a module as any other."""
+
 _TESTS = frozenset({"test", "tests"})
 
 
@@ -94,7 +97,12 @@ def sources_among(
 
 
 def _is_source(entry: os.DirEntry[str]) -> bool:
-    return entry.name.endswith(".py") and entry.name not in _NOT_THE_JOB and entry.is_file()
+    if not entry.name.endswith(".py") or not entry.is_file():
+        return False
+    return entry.name not in _NOT_THE_JOB or (
+        entry.name == _OF_A_PACKAGE
+        and os.path.exists(os.path.join(os.path.dirname(entry.path), "__init__.py"))
+    )
 
 
 def _is_the_jobs(entry: os.DirEntry[str]) -> bool:

@@ -577,3 +577,46 @@ def test_what_a_function_says_that_is_not_known_counts_for_nothing(
     files = {"train.py": CALLS_IN_CLOUD, "lib.py": IN_A_FUNCTION + function}
 
     assert judged(tmp_path, files) == [("lib.py", Severity.ERROR)]
+
+
+# --- variables of the job's own, in a function of another file ------------------------------------
+
+OWN = 'import os\ndef data():\n    return os.environ["DATA_ROOT"]\n'
+OF_A_CLASS = (
+    'import os\nclass Data:\n    def push(self):\n        self.x = os.environ["DATA_ROOT"]\n'
+)
+MAIN = 'if __name__ == "__main__":\n    main()\n'
+NOTE, WARNING = Severity.NOTE, Severity.WARNING
+
+CALLED = {
+    "by its name": ("from lib.own import data\ndef main():\n    data()\n", OWN, WARNING),
+    "as it stands": ("from lib import own\ndef main():\n    own.data()\n", OWN, WARNING),
+    "by its whole name": ("import lib.own\ndef main():\n    lib.own.data()\n", OWN, WARNING),
+    "a class": (
+        "from lib.own import Data\ndef main():\n    Data()\n",
+        OF_A_CLASS,
+        NOTE,
+    ),
+    "under a test": (
+        "from lib.own import data\ndef main():\n    if ARGS.fetch:\n        data()\n",
+        OWN,
+        NOTE,
+    ),
+    "another one of that name": (
+        "import torch\nfrom lib import own\ndef main():\n    torch.data()\n",
+        OWN,
+        NOTE,
+    ),
+    "by nobody": ("from lib import own\ndef main():\n    pass\n", OWN, NOTE),
+}
+
+
+@pytest.mark.parametrize("path", ["train.py", "."])
+@pytest.mark.parametrize(("script", "own", "severity"), CALLED.values(), ids=CALLED)
+def test_a_variable_of_the_job_is_a_warning_where_the_script_calls_what_reads_it(
+    tmp_path: Path, script: str, own: str, severity: Severity, path: str
+) -> None:
+    files = {"train.py": script + MAIN, "lib/__init__.py": "", "lib/own.py": own}
+
+    assert judged(tmp_path, files, path) == [("lib/own.py", severity)]
+    assert judged(tmp_path, files, path, DATA_ROOT="/data") == []

@@ -291,7 +291,7 @@ def test_a_variable_that_is_set_is_told_so(tmp_path: Path) -> None:
 def test_a_folder_is_read_with_all_below_it_and_without_what_is_not_the_jobs(
     tmp_path: Path,
 ) -> None:
-    own = ("a.py", "inner/b.py", "inner/deeper/c.py")
+    own = ("a.py", "inner/b.py", "inner/deeper/c.py", "package/__init__.py", "package/setup.py")
     others = ("venv/lib/d.py", ".git/e.py", "node_modules/f.py", "env/site-packages/g.py")
     put(tmp_path, *own, *others, "setup.py", "conftest.py", "notes.txt", content=READS.encode())
     (tmp_path / "venv" / "pyvenv.cfg").touch()
@@ -299,7 +299,7 @@ def test_a_folder_is_read_with_all_below_it_and_without_what_is_not_the_jobs(
     facts = look(tmp_path)
 
     assert [one.file for one in facts.reads] == list(own)
-    assert (facts.file, facts.files, facts.is_folder) == (".", 3, True)
+    assert (facts.file, facts.files, facts.is_folder) == (".", 5, True)
 
 
 def test_a_variable_that_another_file_sets_counts_as_thought_of(tmp_path: Path) -> None:
