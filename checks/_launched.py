@@ -6,12 +6,15 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from preflight.facts import HostFacts, LaunchCommand, NumberSaid
+from preflight.finding import Location
 from preflight.host.process_counts import positive
 from preflight.job import Job
 
 ACCELERATE = "accelerate launch"
 TORCHRUN = "torchrun"
 SIMPLE_TUNER = "SimpleTuner"
+NOT_ACCELERATE = "The job is not started with accelerate? preflight run --ignore world-size"
+ONE_ALONE = "distributed_type = NO"
 
 
 class Said(NamedTuple):
@@ -124,3 +127,19 @@ def of_nobody(facts: HostFacts) -> Said | None:
 
 def _number(facts: HostFacts, name: str) -> int | None:
     return positive(facts.environment.get(name, "").strip())
+
+
+def is_a_guess(taken: Said, facts: HostFacts) -> bool:
+    """Whether nothing but accelerate's file tells that the job is started with accelerate."""
+    return taken.by == ACCELERATE and not facts.commands and of_trainer(facts) is None
+
+
+def place_of(said: Said) -> tuple[Location, str]:
+    """Say where it stands, and what there."""
+    if said.name == ONE_ALONE and said.source is not None:
+        written = said.source.processes
+        number = f"num_processes = {written:,} and " if written > 1 else ""
+        return Location(file=said.file), f"says {number}{ONE_ALONE}"
+    if said.file:
+        return Location(file=said.file), f"says {said.name} = {said.processes:,}"
+    return Location(name=said.name), f"is {said.processes:,}"

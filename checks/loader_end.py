@@ -7,27 +7,26 @@ What it finds
     no longer than a quarter of `--budget`, in a process of their own; where no budget is given, 15
     s, and 3 s for a stream without a length. Found are a second epoch that gives nothing, or
     raises; an exception, a hang, or a worker or a thread that dies, behind the first batches; a
-    `len()` that is
-    not the number of batches that come; epochs of different sizes; samples of a stream that come
-    once from each worker, or from two of them, or from none (or once from each shard of
-    `datasets`), held against an epoch of it without workers, or, where it does not end in time,
-    against each other; full batches that come from a DataLoader to a class which stands around it,
-    or to a `__iter__` of its own, and that the loop does not get (one in flight at the end, a first
-    one that is looked at), or that do not come since it raises, which nobody hears; samples that
-    are left out of batches (of 512 from all over an epoch, also those without which a collate
-    function of the job's own makes the same batch, or in whose place another one may stand), or
-    that are still in a stream's own shuffle buffer when it ends; epochs that `with_epoch` ends
-    behind the same samples each time, of a pipeline of webdataset that has more; images of one
-    suffix (`.png`, `.JPG`) in archives that a data set reads by `tarfile` or `zipfile`, of which it
-    reads all others; and samples that a sampler of the job's own never takes, in two epochs, while
-    it takes others again, or in six, where these fill no batch of the group that they are in, or
-    where its source fills batches by hand (a budget of tokens, pools by length) and chooses among
-    no samples; less than a hundredth of all is a note, and less than a twentieth nothing where the
-    sampler has `drop_last` set. A sampler without end is run for as many samples as the loader
-    takes in an epoch, where it ends, or for 16 times as many as there are. In the rehearsal of a
-    script that came to its end, found is a loop over one iterator, within a loop over epochs, that
-    has trained in the first epoch alone; and in the
-    sources of a loader that is named and was run past its end, a loop over a generator, or over one
+    `len()` that is not the number of batches that come; epochs of different sizes; samples of a
+    stream that come once from each worker, or from two of them, or from none (or once from each
+    shard of `datasets`), held against an epoch of it without workers, or, where it does not end in
+    time, against each other; full batches that come from a DataLoader to a class which stands
+    around it, or to a `__iter__` of its own, and that the loop does not get (one in flight at the
+    end, a first one that is looked at), or that do not come since it raises, which nobody hears;
+    samples that are left out of batches (of 512 from all over an epoch, also those without which a
+    collate function of the job's own makes the same batch, or in whose place another one may
+    stand), or that are still in a stream's own shuffle buffer when it ends; epochs that
+    `with_epoch` ends behind the same samples each time, of a pipeline of webdataset that has more;
+    images of one suffix (`.png`, `.JPG`) in archives that a data set reads by `tarfile` or
+    `zipfile`, of which it reads all others; and samples that a sampler of the job's own never
+    takes, in two epochs, while it takes others again, or in six, where these fill no batch of the
+    group that they are in, or where its source fills batches by hand (a budget of tokens, pools by
+    length) and chooses among no samples; less than a hundredth of all is a note, and less than a
+    twentieth nothing where the sampler has `drop_last` set. A sampler without end is run for as
+    many samples as the loader takes in an epoch, where it ends, or for 16 times as many as there
+    are. In the rehearsal of a script that came to its end, found is a loop over one iterator,
+    within a loop over epochs, that has trained in the first epoch alone; and in the sources of a
+    loader that is named and was run past its end, a loop over a generator, or over one
     `iter(loader)`, that is made before a loop of two rounds or more goes over it to its end.
 
 Why it matters

@@ -39,24 +39,25 @@ from preflight.finding import Finding, Location, Row, Severity
 from preflight.job import Job
 from preflight.values.names import counted
 
+from ._gpus_for_processes import hidden, more_than_asked, without_gpus
 from ._launched import (
     ACCELERATE,
-    TORCHRUN,
+    NOT_ACCELERATE,
+    ONE_ALONE,
     Said,
     agreeing,
     as_started,
     has_default_file,
+    is_a_guess,
     is_launched,
     of_nobody,
     of_scripts,
     of_slurm,
     of_torchrun,
     of_trainer,
+    place_of,
 )
-from ._this_machine import ELSEWHERE
 
-NOT_ACCELERATE = "The job is not started with accelerate? preflight run --ignore world-size"
-_ONE = "distributed_type = NO"
 _STARTED = "in a process that a launcher has started, all is decided"
 
 
@@ -88,12 +89,12 @@ def world_size(facts: HostFacts, job: Job) -> Iterator[Finding]:
     if settings is not None and slurm is not None:
         yield _of_slurm(slurm, settings)
     yield from _one_of_several(facts)
-    yield from _hidden(facts)
-    lacking = taken and _without_gpus(taken, facts, job)
+    yield from hidden(world_size.found, facts)
+    lacking = taken and without_gpus(world_size.found, taken, facts, job)
     if lacking:
         yield lacking
     else:
-        yield from _more_than_asked(facts, job)
+        yield from more_than_asked(world_size.found, facts, job)
 
 
 # --- which one is taken ---------------------------------------------------------------------------
@@ -105,7 +106,7 @@ def _taken(facts: HostFacts) -> Said | None:
     if said is not None and has_default_file(facts):
         is_one = said.starts_one and not any(one.starts_several for one in facts.commands)
         if is_one:
-            return Said(_ONE, 1, ACCELERATE, said.file, said)
+            return Said(ONE_ALONE, 1, ACCELERATE, said.file, said)
         return Said(said.name, said.processes, ACCELERATE, said.file, said)
     return of_trainer(facts) or of_torchrun(facts)
 
@@ -118,22 +119,6 @@ def _of_settings(job: Job) -> Said | None:
     return Said(name, launch.ranks, job.origins.get(f"launch.{name}", "the job's settings"))
 
 
-def _is_a_guess(taken: Said, facts: HostFacts) -> bool:
-    """Whether nothing but accelerate's file tells that the job is started with accelerate."""
-    return taken.by == ACCELERATE and not facts.commands and of_trainer(facts) is None
-
-
-def _place(said: Said) -> tuple[Location, str]:
-    """Say where it stands, and what there."""
-    if said.name == _ONE and said.source is not None:
-        written = said.source.processes
-        number = f"num_processes = {written:,} and " if written > 1 else ""
-        return Location(file=said.file), f"says {number}{_ONE}"
-    if said.file:
-        return Location(file=said.file), f"says {said.name} = {said.processes:,}"
-    return Location(name=said.name), f"is {said.processes:,}"
-
-
 def _passed_over(taken: Said, facts: HostFacts, settings: Said | None) -> Iterator[Finding]:
     """Find numbers that somebody has said, and that nobody takes."""
     said = (of_trainer(facts), of_nobody(facts), settings)
@@ -141,11 +126,11 @@ def _passed_over(taken: Said, facts: HostFacts, settings: Said | None) -> Iterat
     wrong = [one for one in others if one.processes != taken.processes]
     if not wrong:
         return
-    first, (at, text) = wrong[0], _place(taken)
+    first, (at, text) = wrong[0], place_of(taken)
     so_many, order = "so many are started", "; a number on its command line comes first"
-    if taken.name == _ONE:
+    if taken.name == ONE_ALONE:
         so_many, order = "1 process is started", ""
-    guess = _is_a_guess(taken, facts)
+    guess = is_a_guess(taken, facts)
     yield world_size.found(
         f"{text}, and {so_many}; {first.name} says {first.processes:,}, and is passed over",
         at=at,
@@ -233,96 +218,4 @@ def _of_slurm(slurm: Said, settings: Said) -> Finding:
         fix=f"Ask for --ntasks={settings.processes}, or for one task on each machine where "
         "torchrun or accelerate starts the processes.",
         evidence={"taken": slurm.processes, "said": settings.processes},
-    )
-
-
-# --- GPUs -----------------------------------------------------------------------------------------
-
-
-def _seen(facts: HostFacts) -> int:
-    """Count the GPUs that the job sees; 0 also where nobody can say."""
-    if facts.gpus.state != "ok":
-        return 0
-    return sum(gpu.visible and gpu.error is None for gpu in facts.gpus.gpus)
-
-
-def _without_gpus(taken: Said, facts: HostFacts, job: Job) -> Finding | None:
-    """Find a launcher that starts more processes here than there are GPUs for."""
-    source, gpus, seen = taken.source, _seen(facts), "this job sees"
-    if source is None or (taken.by == ACCELERATE and not source.on_gpus):
-        return None
-    if source.gpu_ids:
-        # They take the place of CUDA_VISIBLE_DEVICES.
-        gpus, seen = min(len(facts.gpus.gpus), len(source.gpu_ids)), "gpu_ids names"
-    local = -(-taken.processes // source.machines)
-    if not gpus or local <= gpus or (job.launch.gpus or 0) >= local:
-        return None  # nothing to compare, enough, or what gpu-count tells
-    at, text = _place(taken)
-    by_accelerate = taken.by != TORCHRUN and not _is_a_guess(taken, facts)
-    return world_size.found(
-        f"{text}, which is {counted(local, 'process', 'processes')} on this machine; {seen} "
-        f"{counted(gpus, 'GPU')} of it",
-        at=at,
-        about="gpus",
-        # Of one GPU, accelerate makes one process, or leaves it to settings nobody has looked at.
-        severity=Severity.NOTE
-        if _is_a_guess(taken, facts)
-        else Severity.ERROR
-        if by_accelerate and (source.on_gpus or gpus > 1)
-        else Severity.WARNING,
-        why=f"torch.cuda.set_device({gpus}) stops process {gpus}: `invalid device ordinal`; or, "
-        "as accelerate puts it on a GPU that another one has, NCCL stops with `Duplicate GPU "
-        "detected`.",
-        fix=f"Say {gpus}, or start the job where there are {local} GPUs.",
-        workaround=NOT_ACCELERATE if _is_a_guess(taken, facts) else ELSEWHERE,
-        evidence={"processes": local, "gpus": gpus},
-    )
-
-
-def _hidden(facts: HostFacts) -> Iterator[Finding]:
-    """Find launch scripts that show their processes fewer GPUs than they start of these."""
-    for one in facts.commands:
-        if one.gpus is None or (one.each or 0) <= one.gpus:
-            continue
-        local = one.each or 0
-        yield world_size.found(
-            f"starts {counted(local, 'process', 'processes')} on a machine by {one.launcher}, and "
-            f"shows them {counted(one.gpus, 'GPU')}",
-            at=Location(file=one.file, line=one.line),
-            about="hidden",
-            severity=Severity.WARNING,
-            why=f"CUDA_VISIBLE_DEVICES, or --gpu_ids, hides the others: torch.cuda.set_device"
-            f"({one.gpus}) stops process {one.gpus}: `invalid device ordinal`.",
-            fix=f"Name {counted(local, 'GPU')} there, or start "
-            f"{counted(one.gpus, 'process', 'processes')}.",
-            workaround="Ranks that use no GPU, or share one by gloo, may be more.",
-            evidence={"processes": local, "gpus": one.gpus},
-        )
-
-
-def _more_than_asked(facts: HostFacts, job: Job) -> Iterator[Finding]:
-    """Find settings that have more ranks on a machine than GPUs."""
-    launch = job.launch
-    gpus = launch.gpus or _seen(facts)
-    if launch.world_size is None or not gpus:
-        return
-    said = "launch.nodes" in job.origins
-    if not said and not launch.world_size % gpus:
-        return  # so many whole machines, which nobody had to count
-    local = -(-launch.world_size // max(launch.nodes, 1))
-    if local <= gpus:
-        return
-    file, line = job.origin("launch.world_size")
-    sure = said and launch.gpus is not None
-    yield world_size.found(
-        f"world_size is {launch.world_size:,}: {counted(local, 'rank')} on each machine "
-        f"(nodes = {launch.nodes}), for {counted(gpus, 'GPU')}",
-        at=Location(file=file, line=line) if file else Location(name="world_size"),
-        about="ranks",
-        severity=Severity.ERROR if sure else Severity.WARNING,
-        why="Two ranks on one GPU: NCCL stops with `Duplicate GPU detected`, or a rank with "
-        "`invalid device ordinal`.",
-        fix=f"Say nodes = {-(-launch.world_size // gpus)}, or {gpus * launch.nodes} ranks.",
-        workaround=None if sure else "Ranks that use no GPU, or share one by gloo, may be more.",
-        evidence={"ranks": launch.world_size, "gpus": gpus, "nodes": launch.nodes},
     )
