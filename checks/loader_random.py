@@ -132,6 +132,11 @@ def _of_order(facts: RandomDraws, order: SameOrder) -> Finding:
         why += "copy, and persistent_workers=True keeps that"
     if facts.loop is not None:
         why = "It draws by a number that set_epoch alone changes, and nothing in this file calls it"
+    if order.counts_itself:
+        fix = "Keep the workers, by persistent_workers=True, or have the loop tell the data set "
+        fix += "which epoch it is, before it goes over the loader."
+        why = "It counts its epochs itself, each worker in a copy of its own, and workers are "
+        why += "started anew with each epoch, from the data set of the training process"
     meets = "Each sample meets the same ones in its batch in every epoch."
     what = f"all epochs have the same order: {order.sampler} shuffles "
     what += f"{counted(order.samples, 'sample')} alike each time"

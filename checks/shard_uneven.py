@@ -6,7 +6,8 @@ What it finds
     a tenth fewer samples than another. Whether shards are shuffled before is not known here; it
     changes which rank it is, and seldom how much it is. Where the settings say how they are divided
     (`split`), world-ownership tells it; where some shards were not read, or there are fewer than
-    ranks, nothing is said. It is a note where a source lets the others go on (torch's `Join`,
+    ranks, or a loader that is named begins them again (`repeat()`, `with_epoch(N)`), nothing is
+    said. It is a note where a source lets the others go on (torch's `Join`,
     accelerate's `join_uneven_inputs`): one that the named scripts lead to, or else one in the job's
     folder.
 
@@ -16,7 +17,7 @@ Why it matters
 
 What to do
     Pack shards of even sizes, in a number that the ranks divide; or end every epoch after the same
-    number of batches (`with_epoch`), with `resampled=True`.
+    number of batches (`with_epoch`).
 """
 
 from __future__ import annotations
@@ -39,6 +40,8 @@ def _is_not_divided(facts: DatasetFacts, job: Job) -> str | None:
         return Foreign("a folder is divided by its samples")
     if facts.resampled is not None:
         return Foreign(f"shards are drawn with replacement ({facts.resampled})")
+    if facts.repeated is not None:
+        return Foreign(f"each rank begins its shards again ({facts.repeated})")
     if facts.perhaps_resampled is not None:
         return f"shards may be drawn with replacement ({facts.perhaps_resampled})"
     if job.launch.ranks == 1:
@@ -84,6 +87,6 @@ def shard_uneven(facts: DatasetFacts, job: Job) -> Iterator[Finding]:
             else "hang in their next all-reduce until it times out."
         ),
         fix="Pack shards of even sizes, in a number that the ranks divide.",
-        workaround="with_epoch(N) and resampled=True end every rank's epoch alike.",
+        workaround="with_epoch(N) ends every rank's epoch alike.",
         evidence={"least": least, "most": most, "ranks": ranks},
     )

@@ -71,6 +71,9 @@ class DatasetFacts:
     resampled: str | None = None
     """What draws the job's shards with replacement: a place or a loader; None: nothing known."""
 
+    repeated: str | None = None
+    """What has each rank begin its shards again before its epoch is over (`with_epoch`)."""
+
     perhaps_resampled: str | None = None
     """Where an expression of a source decides whether they are drawn so."""
 

@@ -196,8 +196,7 @@ class Datasets(Gather):
         """
         for reads in (known := self._loaders_of(dataset)):
             if reads.endless == "resampled":
-                at = reads.endless_at
-                return {"resampled": f"{at.file}:{at.line}" if at.line else reads.name}
+                return {"resampled": _place_of(reads)}
         shards = len(facts.shards) + facts.unread
         names = {one.name for one in known}
         loaders = [
@@ -209,6 +208,8 @@ class Datasets(Gather):
             if sent.resampled:
                 return {"resampled": sent.name}
         told: dict[str, Any] = {"beside": self._beside(dataset, known)}
+        if known and all(reads.endless == "repeated" for reads in known):
+            told["repeated"] = _place_of(known[0])
         raising = [one for one in loaders if set(one.shard_stages) >= _RAISING]
         least = min(raising or loaders, key=lambda one: one.own_workers or 0, default=None)
         if least is not None and (raising or known):
@@ -221,3 +222,9 @@ class Datasets(Gather):
             places = filter(None, (getattr(source, key) for source in self._sources))
             told[key] = next(places, None)
         return told
+
+
+def _place_of(reads: Reads) -> str:
+    """Say where a loader has its shards drawn again."""
+    at = reads.endless_at
+    return f"{at.file}:{at.line}" if at.line else reads.name

@@ -29,6 +29,9 @@ class SameOrder(NamedTuple):
     """Whether two whole epochs were seen to be alike, though what draws them does not: `sampler` is
     the class of the loader, or of what stands around it."""
 
+    counts_itself: bool = False
+    """Whether a stream counts its epochs, in copies that workers get anew with each of them."""
+
     by_loop: bool = False
     """Whether it is the loop over epochs that has random numbers begin anew."""
 

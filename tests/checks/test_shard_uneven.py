@@ -116,3 +116,49 @@ def test_ranks_that_are_joined_go_on(tmp_path: Path, script: str, severity: Seve
     assert ("train.py:1 stands around" in (found(f"source={script}").why or "")) == (
         severity is Severity.NOTE
     )
+
+
+LOADERS = """\
+import webdataset as wds
+
+def data():
+    shards = "{0..2}.tar"
+    return wds.WebDataset(shards, nodesplitter=wds.split_by_node, shardshuffle=False).decode()
+
+def plain():
+    return wds.WebLoader(data(), batch_size=None)
+
+def of_so_many():
+    return wds.WebLoader(data().with_epoch(8), batch_size=None)
+
+def repeated():
+    return wds.WebLoader(data().repeat(), batch_size=None).with_epoch(8)
+
+def twice():
+    return wds.WebLoader(data().repeat(2), batch_size=None)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("at_hand")
+@pytest.mark.parametrize(
+    ("name", "is_told"),
+    [("plain", True), ("of_so_many", False), ("repeated", False), ("twice", True)],
+)
+def test_a_loader_that_begins_its_shards_again_ends_alike_on_every_rank(
+    tmp_path: Path, name: str, *, is_told: bool
+) -> None:
+    for number in range(3):
+        files = samples(4, start=100 * number)
+        (tmp_path / f"{number}.tar").write_bytes(tarred(files))
+    (tmp_path / "train.py").write_text(LOADERS)
+
+    report = preflight.run(
+        *(f"train:{name}", "{0..2}.tar"),
+        folder=str(tmp_path),
+        world_size=2,
+        elsewhere=True,
+        select=["dataset", "shard-uneven"],
+    )
+    uneven = [one for one in report.findings if one.check == "shard-uneven"]
+    assert len(uneven) == is_told

@@ -43,6 +43,10 @@ def dies(text: str) -> bool:
 
 
 HEALTHY = {
+    "what raises before is caught before": (
+        "try:\n        x = get(timeout=1)\n        log(x)\n    except queue.Empty:\n        pass\n"
+        "    except Exception:\n        log(x)"
+    ),
     "bound before the try": (
         "x = None\n    try:\n        x = fail()\n    except ValueError:\n        log(x)"
     ),
@@ -408,3 +412,26 @@ def test_a_file_of_tests_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "tests" / "test_it.py").write_text(text, "utf-8")
 
     assert found(tmp_path, "", ".") == []
+
+
+def test_what_a_key_raises_behind_the_first_value_leaves_it_unsure(tmp_path: Path) -> None:
+    text = (
+        "import json\ndef f():\n    try:\n        with open('a.json') as file:\n"
+        "            x = json.load(file)\n        {}\n    except FileNotFoundError:\n"
+        "        return\n    except Exception:\n        log(x)\n"
+    )
+
+    (sure,), (unsure,) = (found(tmp_path, text.format(one)) for one in ("pass", "y = x['a']"))
+    assert (sure.severity, unsure.severity) == (Severity.ERROR, Severity.WARNING)
+
+
+def test_what_a_queue_gives_may_not_be_what_is_taken_apart(tmp_path: Path) -> None:
+    """Where the one thing that it raises is caught before."""
+    text = (
+        "import queue\ndef f(q):\n    try:\n        item = q.get(timeout=1)\n        {}\n"
+        "    except queue.Empty:\n        pass\n    except Exception:\n        log(x)\n"
+    )
+
+    (told,) = found(tmp_path, text.format("y, x = item"))
+    assert "has no value yet where `y, x = item` raises (line 5)" in told.message
+    assert found(tmp_path, text.format("x = item")) == []

@@ -426,6 +426,21 @@ class ToldStream(IterableDataset):
         return map(str, order[first::step])
 
 
+class CountingStream(IterableDataset):
+    """Shuffles by the epochs that it counts itself, or that the loop sets where it does not."""
+
+    def __init__(self, epoch: Any, step: int = 1) -> None:
+        self.epoch, self.step = epoch, step
+
+    def __iter__(self) -> Any:
+        worker = get_worker_info()
+        first, step = (worker.id, worker.num_workers) if worker else (0, 1)
+        order = random.Random(int(self.epoch)).sample(range(NUMBER), NUMBER)
+        if first == 0:  # of an epoch that is shared, it alone counts
+            self.epoch += self.step
+        return map(str, order[first::step])
+
+
 def told(epoch: Any, **given: Any) -> Any:
     return of(ToldStream(epoch), num_workers=2, **given)
 
@@ -471,6 +486,7 @@ def kept(dataset: Any, kind: Any = DataLoader) -> Any:
 def same_order() -> dict[str, Any]:
     return {
         "unheard": told(0, persistent_workers=True),
+        "counting": of(CountingStream(0), num_workers=1),
         "unheard_by_samples": kept(ToldByMethod(0)),
         "unheard_without_a_method": kept(ByEpoch(0)),
         "unheard_by_a_loader": kept(ToldByMethod(0), Telling),
@@ -496,6 +512,10 @@ def other_order() -> dict[str, Any]:
         "by_epoch_begun": of(Rows(), sampler=ByEpochBegun()),
         "by_epoch_property": of(Rows(), sampler=ByEpochProperty()),
         "told_stream": told(0),
+        "counting_kept": of(CountingStream(0), num_workers=1, persistent_workers=True),
+        "counting_here": of(CountingStream(0)),
+        "counting_shared": of(CountingStream(torch.tensor(0).share_memory_()), num_workers=1),
+        "set_by_the_loop": of(CountingStream(0, step=0), num_workers=2),
         "heard": told(torch.tensor(0).share_memory_(), persistent_workers=True),
         "heard_by_samples": kept(ToldByMethod(torch.tensor(0).share_memory_())),
         "told_samples": of(ToldByMethod(0), num_workers=2),

@@ -52,7 +52,7 @@ def test_what_a_shuffle_buffer_holds_back_is_told(name: str, bad: dict[str, list
     "name",
     [
         *("of_torch", "of_python", "batched", "groups", "named", "stream", "unheard"),
-        *("told_in_vain", "counts_in_vain"),
+        *("told_in_vain", "counts_in_vain", "counting"),
     ],
 )
 def test_an_order_that_is_shuffled_alike_in_each_epoch_is_told(
@@ -62,6 +62,16 @@ def test_an_order_that_is_shuffled_alike_in_each_epoch_is_told(
 
     assert (finding.check, finding.severity.word) == ("loader-random", "warning")
     assert finding.message.startswith("all epochs have the same order: jobs.")
+
+
+def test_workers_that_count_epochs_from_the_start_each_time_are_to_be_kept(
+    bad: dict[str, list[Finding]],
+) -> None:
+    """What is said to mend it is among the healthy: `counting_kept`, `set_by_the_loop`."""
+    (finding,) = bad["counting"]
+
+    assert (finding.why or "").startswith("It counts its epochs itself, each worker in a copy")
+    assert "persistent_workers=True" in (finding.fix or "")
 
 
 UNHEARD = ("unheard_by_samples", "unheard_without_a_method", "unheard_by_a_loader")
@@ -103,7 +113,7 @@ def test_a_part_that_is_shorter_in_one_batch_is_told(
 
 
 def test_nothing_else_is_told_of_them(bad: dict[str, list[Finding]]) -> None:
-    assert len(bad) == len(LEFT) + 19 + len(UNHEARD)
+    assert len(bad) == len(LEFT) + 20 + len(UNHEARD)
 
 
 def test_neighbours_that_are_sound_are_left_alone(copies: None, tmp_path: Path) -> None:

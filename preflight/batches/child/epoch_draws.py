@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import time
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from preflight.batches.child.between_workers import Noted, as_worker
@@ -108,11 +109,18 @@ def _told_order(
     until = time.monotonic() + within[0]
     parts = parts_of(real_loader(loader))
     dataset = parts["dataset"]
-    if one.parts != other.parts or not _waits(dataset, within[0]):
+    is_kept = parts["num_workers"] and parts.get("persistent_workers") is True
+    is_told = hasattr(dataset, "set_epoch")
+    if one.parts != other.parts or (is_kept and not is_told):
+        return None
+    if not _waits(dataset, within[0], told=range(2) if is_told else (None, None)):
         return None
     draws = max((one.counts(name).total() for name in one.parts), default=0)
-    order = _order_of(dataset, draws, within[1])._replace(waits_at="dataset")
-    if not (parts["num_workers"] and parts.get("persistent_workers") is True):
+    order = _order_of(dataset, draws, within[1])
+    if not is_told:
+        return order._replace(counts_itself=True)
+    order = order._replace(waits_at="dataset")
+    if not is_kept:
         return order
     return order._replace(is_unheard=_is_unheard(loader, dataset, one, until))
 
@@ -133,12 +141,16 @@ def _order_of(dataset: Any, samples: int, root: str) -> SameOrder:
     return SameOrder(sampler=type_name(type(dataset)), at=at, samples=samples)
 
 
-def _waits(dataset: Any, seconds: float) -> bool:
-    """Whether a stream gives the same samples in another order as soon as it is told the epoch."""
+def _waits(dataset: Any, seconds: float, told: Iterable[int | None]) -> bool:
+    """Whether a stream gives the same samples in another order as soon as it is told the epoch.
+
+    Where it is told none, it may count them itself.
+    """
     until = time.monotonic() + seconds
     orders, known = [], known_generators()
-    for epoch in range(2):
-        dataset.set_epoch(epoch)
+    for epoch in told:
+        if epoch is not None:
+            dataset.set_epoch(epoch)
         run = _run(dataset, known, 0, until)
         if run is None:
             return False

@@ -65,7 +65,7 @@ class OwnRaises:
         return True if True in found else None if None in found else False
 
     def _inner(self, one: Raiser, caught: Caught, body: Body, hops: int) -> bool | None:
-        if one.word in _WEAK or isinstance(one.node, (ast.Assert, ast.Import, ast.ImportFrom)):
+        if one.word in _WEAK or not isinstance(one.node, (ast.expr, ast.Raise)):
             return False
         told = self.may(one, caught, body, hops)
         return True if told is None and caught.is_raised_by(one) else told

@@ -54,6 +54,11 @@ USUAL = frozenset(
     {"Empty", "QueueEmpty", "Full", "QueueFull", "StopIteration", "StopAsyncIteration"}
 )
 
+# Those beside which what is known to raise them raises nothing else in practice.
+_ALL_OF_IT = USUAL | {"OSError", "IOError"}
+
+_UNPACKS = "unpack"
+
 # Calls that raise nothing in practice.
 _HARMLESS_WORDS = (
     "time perf_counter monotonic process_time now utcnow print len str repr format bool dict "
@@ -78,13 +83,15 @@ class Raiser(NamedTuple):
 
     node: ast.expr | ast.stmt
     word: str
-    """The last name of what is called, `[]` of a subscript, `import`, `raise`."""
+    """The last name of what is called, `[]` of a subscript, `import`, `raise`, `unpack`."""
 
 
 class Caught(NamedTuple):
     """What a handler catches, by last names; `*` is all."""
 
     names: frozenset[str]
+    taken: frozenset[str] = frozenset()
+    """What handlers of the same `try` before it catch."""
 
     @property
     def is_broad(self) -> bool:
@@ -98,6 +105,10 @@ class Caught(NamedTuple):
 
     def may_come_from(self, one: Raiser) -> bool:
         """Whether this may raise what is caught, as far as names tell."""
+        if any(one.word in _RAISED_BY[name] for name in self.taken & _ALL_OF_IT):
+            return False
+        if one.word == _UNPACKS:  # where a queue gives something else than was put into it
+            return self.is_broad and bool(self.taken & USUAL)
         if self.is_broad:
             return one.word != "[]"  # mostly, somebody has looked that it is there
         is_other = one.word in {"[]", "import"}
@@ -143,6 +154,8 @@ def _word(node: ast.AST) -> str:
         return "[]" if simple else ""
     if isinstance(node, (ast.Import, ast.ImportFrom)):
         return "import"
+    if isinstance(node, ast.Assign) and not isinstance(node.value, (ast.Tuple, ast.List)):
+        return _UNPACKS if any(isinstance(one, ast.Tuple) for one in node.targets) else ""
     return "raise" if isinstance(node, (ast.Raise, ast.Assert)) else ""
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from preflight.sources.flaws.facts import Spot, UnboundRead
 from preflight.sources.flaws.own_raises import OwnRaises, Suspects, suspects_in
-from preflight.sources.flaws.raising import USUAL, begin_of, caught_by, raisers
+from preflight.sources.flaws.raising import USUAL, Caught, begin_of, caught_by, raisers
 from preflight.syntax.bodies import (
     DEFINITIONS,
     TRIES,
@@ -45,8 +45,10 @@ def unbound_reads(
             others = parameters(body) | _of_others(body, parsed.tree)
         if not inside or others is None or "*" in others:
             continue
+        taken: frozenset[str] = frozenset()
         for handler in node.handlers:
-            caught = caught_by(handler)
+            caught = caught_by(handler)._replace(taken=taken)
+            taken |= caught.names
             suspects = suspects_in(node.body, caught, body, raises)
             begin = begin_of(node.body, suspects.begins)
             open_names = inside - others - begin.bound - {handler.name}
@@ -60,7 +62,7 @@ def unbound_reads(
             reads.follow(handler.body, in_any_case=True)
             for name, (read, in_any_case) in reads.found.items():
                 bound = _bound_in(node.body, name)
-                never = _is_never_bound(node.body, bound, suspects)
+                never = _is_never_bound(node.body, bound, suspects, caught)
                 if not (suspects.are_known or never):
                     continue
                 yield UnboundRead(
@@ -130,12 +132,16 @@ def _plain(statement: ast.stmt) -> list[ast.AST]:
     return [] if any(map(_holds_statements, parts(statement))) else [statement]
 
 
-def _is_never_bound(body: Sequence[ast.stmt], bound: ast.stmt, suspects: Suspects) -> bool:
+def _is_never_bound(
+    body: Sequence[ast.stmt], bound: ast.stmt, suspects: Suspects, caught: Caught
+) -> bool:
     """Whether whatever raises what is caught comes before the name has its value."""
     if not isinstance(bound, (ast.Assign, ast.AnnAssign, ast.Import, ast.ImportFrom)):
         return False
     last = bound.end_lineno or bound.lineno
-    found = (one for one in raisers(body) if suspects.may(one))
+    found = (
+        one for one in raisers(body) if suspects.may(one) or (one.word == "[]" and caught.is_broad)
+    )
     if any(one.node.lineno > last for one in found):
         return False
     return not suspects.are_guessed or not _does_more(body, last)
