@@ -95,3 +95,33 @@ def test_data_without_a_split_is_not_looked_at_where_only_splits_are(tmp_path: P
 
     assert [one.text for one in report.targets] == ["not looked at: no selected check is about it"]
     assert report.verdict == "cannot-judge"
+
+
+@pytest.mark.parametrize(("split", "unowned"), [('"strided"', 0), ('["strided", "contiguous"]', 8)])
+def test_the_work_of_a_cache_is_divided_before_its_folder_is_there(
+    tmp_path: Path, split: str, unowned: int
+) -> None:
+    """As on the first launch, for which nobody has made it."""
+    put(tmp_path, *(f"photos/{number:02}.png" for number in range(11)))
+    settings = (
+        f'[[data]]\npath = "photos"\n[[cache]]\npath = "c"\nof = ["photos"]\nsplit = {split}\n'
+    )
+    put(tmp_path, "preflight.toml", content=settings.encode())
+
+    report = preflight.run(folder=str(tmp_path), select=["world-ownership"], world_size=4)
+
+    told = [one.message for one in report.findings]
+    assert [one.startswith(f"{unowned} samples of 11 have no rank of 4") for one in told] == (
+        [True] if unowned else []
+    )
+    assert next(one for one in report.checks if one.id == "world-ownership").looked_at == 1
+
+
+def test_a_cache_that_may_be_misspelled_is_still_told_so(tmp_path: Path) -> None:
+    put(tmp_path, "photos/1.png", "latents/1.pt")
+    settings = '[[data]]\npath = "photos"\n[[cache]]\npath = "latent"\nof = ["photos"]\n'
+    put(tmp_path, "preflight.toml", content=f'{settings}split = "strided"\n'.encode())
+
+    report = preflight.run(folder=str(tmp_path), select=["target-missing"], world_size=4)
+
+    assert [one.message.partition("; ")[2] for one in report.findings] == ["beside it lies latents"]

@@ -17,6 +17,7 @@ from preflight.targets.folders import (
     look_around,
     may_be_there,
 )
+from preflight.targets.near_paths import near_path
 from preflight.targets.one_file import NoneOfKindError, UnknownWordError, source_at
 from preflight.targets.targets import (
     Built,
@@ -64,7 +65,9 @@ def named_caches(job: Job, first: int = 0) -> Iterator[tuple[str, Target]]:
         name = cache.name or cache.path
         absent = _placed(Missing(path=path, kind="cache"), job, f"cache.{index}.path")
         if not may_be_there(path):
-            is_to_be = cache.is_written and not os.path.lexists(path)
+            # Of the work of filling it; beside one of nearly that name, it may be misspelled.
+            is_divided = cache.split is not None and near_path(path) is None
+            is_to_be = (cache.is_written or is_divided) and not os.path.lexists(path)
             to_be = CacheFolder(path=path, entry=index, is_to_be=True)
             yield name, to_be if is_to_be else absent
         else:
