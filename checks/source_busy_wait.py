@@ -3,7 +3,9 @@
 What it finds
     Loops such as `while queue.empty(): continue`, and `while not self.ready: pass`: the body does
     nothing, and the test asks a queue, a thread, an event, a file or a flag, which answers at
-    once. Loops that sleep, wait with a timeout, or do their work in the test are left alone.
+    once; and a `while True` that begins with `queue.get_nowait()`, and does so again at once where
+    the queue is empty. Loops that sleep, wait with a timeout, or do their work in the test are left
+    alone.
 
 Why it matters
     The loop takes a whole processor, and holds Python's interpreter lock while the thread that it

@@ -13,6 +13,8 @@ from tests.asking import of_source
 found = partial(of_source, "source-busy-wait")
 
 
+TAKEN = "while True:\n        try: {}\n        except queue.Empty: {}"
+
 HEALTHY = {
     "sleep": "while q.empty():\n        time.sleep(0.1)",
     "a timeout": "while not event.wait(1):\n        pass",
@@ -30,6 +32,11 @@ HEALTHY = {
     ),
     "a local name": "n = 0\n    while n:\n        pass",
     "an iterator": "while next(it):\n        pass",
+    "taken until it is empty": TAKEN.format("q.get_nowait()", "break"),
+    "taken, or a pause": TAKEN.format("q.get_nowait()", "time.sleep(1)"),
+    "taken with a timeout": TAKEN.format("q.get(timeout=1)", "continue"),
+    "taken, and other work": TAKEN.format("q.get_nowait()", "pass") + "\n        step()",
+    "taken behind work": TAKEN.format("step(); q.get_nowait()", "continue"),
 }
 DAMAGED = {
     "pass": "while q.empty():\n        pass",
@@ -48,6 +55,9 @@ DAMAGED = {
     "for ever": "while True:\n        if q.empty():\n            continue\n        q.get()",
     "until": "while True:\n        if not q.empty():\n            break",
     "over lines": "while (\n        q.empty()\n        and not self.done\n    ):\n        pass",
+    "taken at once": TAKEN.format("x = q.get_nowait()", "continue") + "\n        step(x)",
+    "returned at once": TAKEN.format("return q.get_nowait()", "pass"),
+    "taken without blocking": TAKEN.format("self.q.get(block=False)", "continue"),
 }
 
 

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from preflight.sources.flaws.facts import BusyWait
-from preflight.syntax.bodies import Body, text_at
+from preflight.syntax.bodies import Body, caught_in, text_at
 from preflight.syntax.parsing import Parsed, code_of
 from preflight.syntax.running import last_name
 
@@ -24,12 +24,16 @@ def busy_waits(body: Body, parsed: Parsed, file: str) -> Iterator[BusyWait]:
     """Give the loops of a function that ask the same again and again, without a pause."""
     shared = _shared(body)
     for node in body.nodes:
-        test = _asked(node) if isinstance(node, ast.While) else None
-        if test is not None and _is_others(test, shared):
+        if not isinstance(node, ast.While):
+            continue
+        test = _asked(node)
+        if test is None or not _is_others(test, shared):
+            test = _taken(node)
+        if test is not None:
             yield BusyWait(
                 file=file,
-                line=node.lineno,  # type: ignore[attr-defined]
-                text=text_at(parsed.lines, node.lineno),  # type: ignore[attr-defined]
+                line=node.lineno,
+                text=text_at(parsed.lines, node.lineno),
                 inside=body.name,
                 test=code_of(test, parsed.lines),
             )
@@ -48,6 +52,31 @@ def _asked(loop: ast.While) -> ast.expr | None:
         if len(loop.body) == 1 and isinstance(first.body[-1], (ast.Break, ast.Return)):
             return first.test
     return None
+
+
+def _taken(loop: ast.While) -> ast.expr | None:
+    """Give what a loop without end takes out of a queue, where it tries again at once if empty."""
+    first = loop.body[0]
+    if not (isinstance(loop.test, ast.Constant) and loop.test.value and isinstance(first, ast.Try)):
+        return None
+    call = getattr(first.body[0], "value", None)
+    handler = next((one for one in first.handlers if "Empty" in caught_in(one)), None)
+    if handler is None or first.finalbody or not _is_at_once(call):
+        return None
+    is_again = isinstance(handler.body[-1], ast.Continue) or len(loop.body) == 1
+    return call if is_again and all(map(_is_idle, handler.body)) else None
+
+
+def _is_at_once(call: ast.expr | None) -> bool:
+    """Whether a queue is asked without waiting: `get_nowait()`, `get(False)`."""
+    if not isinstance(call, ast.Call):
+        return False
+    if last_name(call.func) == "get_nowait":
+        return True
+    said = [*call.args[:1], *(one.value for one in call.keywords if one.arg == "block")]
+    return last_name(call.func) == "get" and any(
+        isinstance(one, ast.Constant) and one.value is False for one in said
+    )
 
 
 def _is_idle(statement: ast.stmt) -> bool:

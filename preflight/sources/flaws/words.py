@@ -27,6 +27,7 @@ _IDLE = re.compile(
     rb"|[ \t]*\(?(?:True|1)\)?[ \t]*:.*\n(?:[ \t]*(?:#.*)?\n){0,3}[ \t]*if\b"
     rb"|[ \t]*\([^:]{0,200}\)[ \t]*:[ \t]*(?:#.*)?\n[ \t]*(?:pass|continue|\.\.\.))"
 )
+_AGAIN = re.compile(rb"while[ \t]*\(?(?:True|1)\)?[ \t]*:.*\n(?:[ \t]*(?:#.*)?\n){0,3}[ \t]*try\b")
 _STATE = re.compile(rb"(?m)^[ \t]*[\w.]+[ \t]*=(?:[^=\n]*|[ \t]*\{[^{}]*)\.state_dict\(\)")
 _SET_CALL = re.compile(rb"set\(")
 _LITERAL = (re.compile(rb"list\(\s*\{"), re.compile(rb"tuple\(\s*\{"), re.compile(rb"\[\*\s*\{"))
@@ -71,10 +72,14 @@ def signs_in(content: bytes) -> Signs:
         unbound=b"except" in content and _may_read_unbound(lines),
         jumps=b"finally" in content and _may_jump(lines),
         loops=_may_loop(content) or _may_miscount(content),
-        waits=b"while" in content and _IDLE.search(content) is not None,
+        waits=b"while" in content and _may_wait(content),
         orders=_may_order(content),
         states=b".state_dict()" in content and _may_keep_state(content),
     )
+
+
+def _may_wait(content: bytes) -> bool:
+    return bool(_IDLE.search(content) or (b"Empty" in content and _AGAIN.search(content)))
 
 
 def _may_keep_state(content: bytes) -> bool:
