@@ -143,12 +143,18 @@ def _of_order(facts: RandomDraws, order: SameOrder) -> Finding:
     if order.begins_anew:
         why = f"{order.sampler} has the random numbers begin anew with each epoch"
         fix = "Seed once, before the first epoch, or by a number that grows with each epoch."
+    if order.by_init:
+        why = f"Workers are started anew with each epoch, and call {order.by_init}, which seems to "
+        why += "seed them by the same numbers each time (a guess)"
+        fix = f"Seed by torch.initial_seed() in {order.by_init}, which differs among workers and "
+        fix += "epochs, or leave the seed out of it."
     if order.by_loop:
         why = "The loop has the random numbers begin anew with each epoch, as "
         why += "torch.manual_seed(0) in it would"
     if order.of_samples and order.begins_anew:
-        what = f"all epochs have the same samples: {order.sampler} gives {order.samples:,} that "
-        what += "are made by random numbers, and just the same again"
+        giver = order.by_init and "the loader"
+        what = f"all epochs have the same samples: {giver or order.sampler} gives "
+        what += f"{order.samples:,} that are made by random numbers, and just the same again"
         meets = "Each sample is what it was in the first epoch."
     elif order.of_samples:
         what = f"all epochs have the same samples: {order.sampler} makes them by the epoch that "

@@ -32,6 +32,9 @@ class SameOrder(NamedTuple):
     counts_itself: bool = False
     """Whether a stream counts its epochs, in copies that workers get anew with each of them."""
 
+    by_init: str = ""
+    """What workers call as they are started (`worker_init_fn`), where that may be what seeds."""
+
     by_loop: bool = False
     """Whether it is the loop over epochs that has random numbers begin anew."""
 

@@ -79,8 +79,18 @@ def reseeded(
         if any(_tells(one, part) for part in same) and (samples := _is_drawn_by_chance(own)):
             return said._replace(samples=samples)
         if len(same) == len(one[0]) and _are_random(own):
-            return said._replace(of_samples=True, samples=len(own["dataset"]))
+            said = said._replace(of_samples=True, samples=len(own["dataset"]))
+            return _by_init(said, own, root) if seeding is real else said
     return None
+
+
+def _by_init(said: SameOrder, own: Mapping[str, Any], root: str) -> SameOrder:
+    """Name the job's function that workers call as they are started, with each epoch anew."""
+    init = own.get("worker_init_fn")
+    if init is None or not own.get("num_workers") or own.get("persistent_workers") is True:
+        return said
+    at = defined(init, root, if_own=True).at
+    return said._replace(by_init=at.qualname, at=at) if at.file and at.qualname else said
 
 
 def _at(thing: object, root: str) -> Any:

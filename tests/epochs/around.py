@@ -439,6 +439,14 @@ def of(kind: Any, dataset: Any = None, **given: Any) -> Any:
     return kind(Rows() if dataset is None else dataset, **{"batch_size": 4, **given})
 
 
+def seeds_alike(worker: int) -> None:
+    torch.manual_seed(worker)
+
+
+def seeds_otherwise(_worker: int) -> None:
+    torch.manual_seed(torch.initial_seed() % 2**31)
+
+
 def anew() -> dict[str, Any]:
     seeded = torch.Generator()
     return {
@@ -449,6 +457,7 @@ def anew() -> dict[str, Any]:
         "order_around": SeedsAround(plain()),
         "samples": of(SeedsAll, Noisy()),
         "samples_of_workers": of(SeedsAll, Noisy(), num_workers=2),
+        "by_init": of(DataLoader, Noisy(), num_workers=2, worker_init_fn=seeds_alike),
         "samples_by_its_own": of(SeedsOwn, Noisy(), num_workers=2, generator=seeded),
     }
 
@@ -465,6 +474,7 @@ def going_on() -> dict[str, Any]:
         "val": of(SeedsAll, shuffle=True),
         "fixed": of(FixedTest, Noisy()),
         "noisy": of(DataLoader, Noisy()),
+        "init": of(DataLoader, Noisy(), num_workers=2, worker_init_fn=seeds_otherwise),
     }
 
 

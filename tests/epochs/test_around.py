@@ -110,6 +110,18 @@ def test_samples_that_are_made_by_the_same_numbers_again_are_told(
     assert finding.message.startswith("all epochs have the same samples: around.Seeds")
 
 
+def test_what_workers_call_as_they_are_started_is_named_where_it_seeds_them_alike(
+    bad: dict[str, list[Finding]],
+) -> None:
+    """What it is to do in place of that is among the healthy: `init`."""
+    (finding,) = bad["by_init"]
+
+    assert finding.message.startswith("all epochs have the same samples: the loader gives 60 ")
+    assert "call seeds_alike, which seems to seed them" in (finding.why or "")
+    assert (finding.fix or "").startswith("Seed by torch.initial_seed() in seeds_alike")
+    assert (finding.at.file, finding.at.name) == ("around.py", "around:anew['by_init']")
+
+
 @pytest.mark.usefixtures("copies")
 def test_a_generator_around_a_loader_is_run_as_it_is(tmp_path: Path) -> None:
     """What it loses, and what it raises; a loop over it is held against what it gives."""
@@ -138,7 +150,7 @@ def test_generators_that_hand_on_all_are_left_alone(tmp_path: Path) -> None:
 
 
 def test_nothing_else_is_told_of_them(bad: dict[str, list[Finding]]) -> None:
-    assert len(bad) == sum(map(len, (LEFT, SWALLOWS, BATCHING, ORDERS, SAMPLES))) + 1
+    assert len(bad) == sum(map(len, (LEFT, SWALLOWS, BATCHING, ORDERS, SAMPLES))) + 2
 
 
 def test_neighbours_that_are_sound_are_left_alone(copies: None, tmp_path: Path) -> None:
