@@ -16,9 +16,10 @@ What it finds
     the same index, of which one lacks a file, so that all behind it have the next one's partner,
     or which have the same names in another order.
     A part that is None, or a key or attribute that lacks, is found where the loop uses it in each
-    step (`mask.to(device)`, `batch["mask"]`, `batch.mask`) and nothing in it asks what it is, or
-    may have set it. And a step number that stays as it is or falls: what a loop takes as `step`,
-    or the batch has under the key `global_step`, `step` or `iteration`.
+    step (`mask.to(device)`, `batch["mask"]`, `batch.mask`), or a function of its file to which it
+    hands it, and nothing there asks what it is, or may have set it. And a step number that stays as
+    it is or falls: what a loop takes as `step`, or the batch has under the key `global_step`,
+    `step` or `iteration`.
 
 Why it matters
     The job stops at that line, with `cannot unpack non-iterable int object`; or it goes on with the

@@ -252,10 +252,12 @@ def run(text: str, batches: list[Any]) -> str:
     return ""
 
 
-def told(taken: str, batches: str, body: str, **more: bool) -> tuple[list[Finding], str]:
+def told(
+    taken: str, batches: str, body: str, functions: str = "", **more: bool
+) -> tuple[list[Finding], str]:
     """Give what is said of a loop, and what really becomes of it."""
     over = "enumerate(make())" if taken.startswith("i,") else "make()"
-    text = f"for {taken} in {over}:\n    " + body.replace("\n", "\n    ")
+    text = f"{functions}for {taken} in {over}:\n    " + body.replace("\n", "\n    ")
     source = f"def make(): ...\n{text}\n"
     loops = [*batch_loops(bodies(ast.parse(source)), "train.py")]
     assert may_loop(source.encode()) or not any(one.uses for one in loops)
@@ -347,3 +349,55 @@ def test_a_batch_that_has_attributes_only_cannot_be_taken_apart(taken: str, body
     assert [str(one.evidence["raises"]).partition(":")[0] for one in found] == [raised]
     assert raised == "TypeError"
     assert told(taken, "taken", body) == ([], "")
+
+
+IN_FUNCTIONS = [
+    ("def step(a): return a.sum()\n", "step(m)", True),
+    ("def step(x, *, a):\n    'Adds.'\n    y = a\n    return y.sum()\n", "step(x, a=m)", True),
+    ("class T:\n    def step(self, a): a.sum()\nt = T()\n", "t.step(m)", False),
+    ("def step(a):\n    if a is not None:\n        a.sum()\n", "step(m)", False),
+    ("def step(a):\n    a = X\n    a.sum()\n", "step(m)", False),
+    ("def step(a):\n    yield a.sum()\n", "step(m)", False),
+    ("def step(a): return a.sum()\n", "if m: step(m)", False),
+    ("def step(a): return a.sum()\n", "m is None or step(m)", False),
+    ("def step(a):\n    if not a: return\n    a.sum()\n", "step(m)", False),
+    ("def step(a): return 1\ndef other(a): return a.sum()\n", "step(m)", False),
+    (
+        "def step(f):\n    def step(a): return 1\n    return step\nstep = step(1)\n",
+        "step(m)",
+        False,
+    ),
+    ("@staticmethod\ndef step(a): return a.sum()\nstep = len\n", "step([m])", False),
+]
+
+
+@pytest.mark.parametrize(("functions", "body", "stops"), IN_FUNCTIONS)
+def test_what_a_function_of_the_file_does_with_a_part_counts_as_what_the_loop_does(
+    functions: str, body: str, *, stops: bool
+) -> None:
+    found, raised = told("x, m", "pairs", body, functions)
+
+    errors = [one for one in found if one.severity is Severity.ERROR]
+    assert raised in ("", "AttributeError")
+    assert bool(errors) == stops
+    assert bool(raised) == stops or "class T" in functions
+
+
+METHODS = """\
+class Trainer:
+    def fit(self):
+        for x, m in make():
+            self.step(m)
+
+    def step(self, a):
+        return a.sum()
+"""
+
+
+@pytest.mark.parametrize(
+    ("more", "number"), [("", 1), ("\nclass Own(Trainer):\n    def step(self, a): ...\n", 0)]
+)
+def test_a_method_that_may_be_another_one_says_nothing(more: str, number: int) -> None:
+    loops = [*batch_loops(bodies(ast.parse(f"def make(): ...\n{METHODS}{more}")), "train.py")]
+
+    assert [len(one.uses) for one in loops] == [number]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from preflight.sources.batch_loops.asking import asks, is_named
@@ -116,19 +117,20 @@ def _taken(body: Body, items: PassedItems, rounds: RoundsInFile) -> Iterator[_Ta
         its = OverAgain() if one.node is None else rounds.of_loop(one.node, body)
         for item in items.each(one.target, one.over, body):
             whole = _Taken(one.line, *item, one.over, asks=one.asks, rounds=its)
-            for taken in _apart(one, whole, items):
+            for taken in _apart(one, whole, items, body):
                 if not is_in(taken.line, coped):
                     yield taken._replace(is_sure=not is_in(taken.line, tested))
 
 
-def _apart(begun: _Begun, taken: _Taken, items: PassedItems) -> Iterator[_Taken]:
+def _apart(begun: _Begun, taken: _Taken, items: PassedItems, body: Body) -> Iterator[_Taken]:
     """Give what one statement takes apart, and those that follow."""
     if isinstance(taken.target, ast.Name):
         if taken.asks:
             yield taken
             return
         yield from _of_body(begun.follows, taken, taken.target.id, items)
-    uses = uses_of(taken.target, begun.follows)
+    handed = partial(items.surely_handed, body=body)
+    uses = uses_of(taken.target, begun.follows, handed)
     is_told = taken.rounds.again or taken.rounds.is_whole
     if uses or is_told or isinstance(taken.target, (ast.Tuple, ast.List)):
         yield taken._replace(uses=uses)

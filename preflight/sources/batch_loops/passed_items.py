@@ -81,6 +81,20 @@ class PassedItems:
                 return TakenOver(parameter, function.node.body)
         return None
 
+    def surely_handed(self, call: ast.Call, name: str, body: Body) -> TakenOver | None:
+        """Give the same, where that function is the only one of its last name, and runs at once."""
+        taken = self.handed(call, name, body)
+        last = last_name(call.func)
+        alike = [one for one in self._every if one.name.rpartition(".")[2] == last]
+        later = (ast.Yield, ast.YieldFrom, ast.AsyncFor, ast.AsyncWith, ast.Await)
+        if (
+            taken is None
+            or len(alike) != 1
+            or any(isinstance(one, later) for one in alike[0].nodes)
+        ):
+            return None
+        return taken
+
     def generator(self, node: ast.expr, body: Body) -> Body | None:
         """Give the generator of the file that is called; None: it is none, or not the only one."""
         found = self._function(node, body)

@@ -6,14 +6,16 @@ Narrow: only what is come to in each step, and of parts that nothing in the body
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TypeAlias
 
+from preflight.sources.batch_loops.passed_items import TakenOver
 from preflight.sources.flaws.facts import EACH, Use
 from preflight.syntax.bodies import COMPREHENSIONS
 from preflight.syntax.running import last_name
 
 Way: TypeAlias = "tuple[str | int, ...]"
+Handed: TypeAlias = "Callable[[ast.Call, str], TakenOver | None]"
 
 _JUMPS = (ast.Return, ast.Break, ast.Continue, ast.Raise)
 _ORDERS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
@@ -28,9 +30,17 @@ _LEAVE = frozenset({"len", "print", "isinstance", "type", "id", "repr", "str", "
 _UNARY = {ast.USub: "-", ast.UAdd: "+", ast.Invert: "~"}
 
 
-def uses_of(target: ast.expr, body: Sequence[ast.stmt]) -> tuple[Use, ...]:
-    """Give what is done with the parts of what a loop takes, in its order."""
-    found = _Uses()
+def uses_of(
+    target: ast.expr, body: Sequence[ast.stmt], handed: Handed | None = None
+) -> tuple[Use, ...]:
+    """Give what is done with the parts of what a loop takes, in its order.
+
+    Args:
+        target: what each batch is given to.
+        body: what is done then.
+        handed: gives what a function of the file does with a part, by the call and its name there.
+    """
+    found = _Uses(handed)
     found.bind(target, ())
     found.statements(body)
     return tuple(found.found)
@@ -39,8 +49,9 @@ def uses_of(target: ast.expr, body: Sequence[ast.stmt]) -> tuple[Use, ...]:
 class _Uses:
     """What is known at a line of the body."""
 
-    def __init__(self) -> None:
+    def __init__(self, handed: Handed | None = None) -> None:
         self.found: list[Use] = []
+        self._handed = handed
         self._names: dict[str, Way] = {}
         self._asked: set[Way] = set()
         """Parts of which something asks what they are."""
@@ -91,6 +102,9 @@ class _Uses:
                 self._look(test)
                 self._ask(test)
                 return self._pass_over(node)
+            case ast.Return(value=ast.expr() as value):
+                self._look(value)
+                return False
             case ast.Pass() | ast.Import() | ast.ImportFrom():
                 pass
             case _:
@@ -171,6 +185,7 @@ class _Uses:
                 self._note(one, node, "TypeError: object of type 'NoneType' has no len()")
             else:
                 self._look(one)
+                self._look_inside(node, one, way)
                 if name not in _LEAVE:
                     self._change(way)
         if isinstance(node.func, ast.Attribute):
@@ -179,6 +194,18 @@ class _Uses:
             self._set.update([way] if way is not None else [])
             if name in _CHANGE:
                 self._change(way)
+
+    def _look_inside(self, call: ast.Call, part: ast.expr, way: Way) -> None:
+        """Look at what a function does with a part that nobody has asked about before."""
+        asked = any(way[: len(one)] == one for one in self._asked)
+        if self._handed is None or not isinstance(part, ast.Name) or asked or self._is_changed(way):
+            return
+        taken = self._handed(call, part.id)
+        if taken is not None:
+            inner = _Uses()
+            inner.bind(ast.Name(taken.name, ast.Store()), way)
+            inner.statements(taken.statements)
+            self.found += inner.found
 
     def _note_lack(self, node: ast.Call, function: ast.Attribute) -> None:
         """Note that a key may lack: `batch.get("mask")`, `batch.pop("mask", None)`."""
