@@ -63,7 +63,9 @@ What it finds
     Other streams that give each rank all samples, in one order whatever random numbers begin with,
     are an error where the job's own sources that the loader is made by name DistributedDataParallel
     or FSDP, and nothing that may divide batches later (accelerate, a trainer, a broadcast, a device
-    mesh, `% world_size`); else a note, and so of an evaluation.
+    mesh, `% world_size`); else a note, and so of an evaluation. Of a data set with indices, which a
+    sampler gives each rank whole and in one order (`shuffle=False`), it is a warning in such a job,
+    and nothing elsewhere.
 
     Nothing is said of what ranks agree on by themselves: lists that are sent around by
     `torch.distributed` (which is not judged), samplers with one seed, accelerate's generators.
@@ -122,6 +124,8 @@ def world_order(facts: RankOrder, _job: Job) -> Iterator[Finding]:
             yield _drawn(facts, one)
         elif one.cause == "undivided":
             yield _undivided(facts, one)
+        elif one.cause == "unsampled":
+            yield from _without_sampler(facts, one)
         elif one.cause == "seed":
             yield _by_seeds(facts, one)
         else:
@@ -246,6 +250,24 @@ def _undivided(facts: RankOrder, one: OtherItems) -> Finding:
         workaround="accelerate's prepare divides it, and datasets' split_dataset_by_node.",
         evidence=_evidence(facts, one),
     )
+
+
+def _without_sampler(facts: RankOrder, one: OtherItems) -> Iterator[Finding]:
+    """Tell a data set that a sampler gives each rank whole, where surely nothing divides it."""
+    if not is_evaluation(facts.name):
+        yield world_order.found(
+            f"gives each of {counted(facts.ranks, 'rank')} all of its {counted(one.of, 'sample')}, "
+            "in the same order",
+            at=facts.defined.at(facts.name),
+            about=one.cause,
+            severity=Severity.WARNING,
+            why=f"Its sampler asks for no rank, and nothing in {shown(facts.undivided)} divides "
+            "its batches: all ranks train on the same ones at the same time, as one of them would "
+            "alone.",
+            fix="Give it sampler=DistributedSampler(dataset), and call its set_epoch(epoch) at the "
+            "begin of each epoch.",
+            evidence=_evidence(facts, one),
+        )
 
 
 def _drawn(facts: RankOrder, one: OtherItems) -> Finding:

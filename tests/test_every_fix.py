@@ -223,7 +223,11 @@ SENT = "test_fixes_that_are_code.py:test_a_lock_and_a_result_go_to_a_worker_as_i
 STARTED = (
     "checks/test_world_size.py:test_what_is_advised_starts_as_many_and_a_number_alone_does_not"
 )
+DIVIDED = (
+    "built/test_undivided.py:test_the_sampler_that_is_advised_divides_and_shuffles_by_the_epoch"
+)
 ELSEWHERE: Mapping[str, str] = {
+    **dict.fromkeys(("sampler=DistributedSampler", "set_epoch(epoch)"), DIVIDED),
     **dict.fromkeys(("--multi_gpu", "--num_processes"), STARTED),
     "functools.partial({}, ...)": "checks/test_loader_unloadable.py:"
     "test_the_advice_names_the_class_and_works",

@@ -23,8 +23,11 @@ def by_sources(facts: Any, factory: str, root: str, scripts: Sequence[str]) -> A
     if not isinstance(facts, RankOrder):
         return facts
     causes = {one.cause for one in facts.found}
-    if "undivided" in causes:
+    if causes & {"undivided", "unsampled"}:
         facts = replace(facts, undivided=trains_undivided(own_sources(root), root))
+        if not facts.undivided:  # what has a length is divided by many others
+            found = tuple(one for one in facts.found if one.cause != "unsampled")
+            facts = replace(facts, found=found)
     if "random" in causes:
         home = facts.defined.file or ""
         home = home if os.path.isabs(home) else os.path.join(root, home)

@@ -273,4 +273,12 @@ def test_a_stream_that_ranks_have_as_a_whole_in_one_order_is_told() -> None:
     assert (
         order(streamed(7, 7, 7, 7), streamed(7, 7, 7, 7), random=streamed(7, 7, 7, 7)).found == ()
     )
-    assert order(told(1, 2), told(1, 2), random=told(1, 2)).found == ()
+
+
+def test_what_a_sampler_gives_each_rank_whole_in_one_order_is_told() -> None:
+    """Where its samples are the same ones, as far as that was asked."""
+    same, other = (told(1, 2, by="place", draws=draws, drew_all=True) for draws in ([5, 6], [6, 5]))
+
+    assert [one.cause for one in order(same, same, random=same).found] == ["unsampled"]
+    assert order(same, other, random=same).found == ()
+    assert order(told(1, 2), told(2, 1), random=told(1, 2)).found == ()

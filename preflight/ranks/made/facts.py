@@ -101,7 +101,8 @@ class OtherItems(NamedTuple):
     before the next one's begins),
     `trainer` (Lightning's divides again, of the source `before`); or what ranks have without
     another process: `shared` (all have all), `several` (some have the same); or what is not
-    otherwise: `drawn` (each draws the same shards), `undivided` (all have one stream)."""
+    otherwise: `drawn` (each draws the same shards), `undivided` (all have one stream),
+    `unsampled` (all have what a sampler gives)."""
 
     others: int
     """Items that were not its own before, or that no rank has, or several; 0: the same in another

@@ -236,8 +236,11 @@ def _of_all(first: Told, last: Told, again: Told) -> Iterator[OtherItems]:
         orders = (zip(keys, one["keys"], strict=False) for one in (last, again))
         moved = max(sum(one != other for one, other in order) for order in orders)
         yield OtherItems("shared", moved, len(keys))
-    elif first["is_stream"] and keys == yours == again["keys"] and 2 * len({*keys}) > len(keys):
-        cause = "shared" if is_webdataset else "undivided"
+    elif keys == yours == again["keys"] and 2 * len({*keys}) > len(keys):
+        cause = "undivided" if first["is_stream"] else "unsampled"
+        if cause == "unsampled" and first.get("draws") != last.get("draws"):
+            return  # each rank has its own list, of which places are alike
+        cause = "shared" if is_webdataset else cause
         yield OtherItems(cause, 0, len(keys), before=next(iter(first["names"]), ""))
 
 
