@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
+from torch.utils.data import DataLoader
 
 import preflight
+from preflight.epochs.facts import SameOrder
+from preflight.epochs.reseeded import _by_init
+from preflight.facts import RandomDraws
 from preflight.finding import Finding
+from preflight.testing import ask
+from tests.epochs import around
 from tests.epochs.looking import look_at
 
 pytestmark = pytest.mark.slow
@@ -110,16 +117,30 @@ def test_samples_that_are_made_by_the_same_numbers_again_are_told(
     assert finding.message.startswith("all epochs have the same samples: around.Seeds")
 
 
-def test_what_workers_call_as_they_are_started_is_named_where_it_seeds_them_alike(
+def test_workers_that_are_seeded_alike_in_each_epoch_are_told(
     bad: dict[str, list[Finding]],
 ) -> None:
-    """What it is to do in place of that is among the healthy: `init`."""
+    """By two epochs that are alike, or before that by one sample; `init` is the healthy one."""
     (finding,) = bad["by_init"]
 
-    assert finding.message.startswith("all epochs have the same samples: the loader gives 60 ")
-    assert "call seeds_alike, which seems to seed them" in (finding.why or "")
-    assert (finding.fix or "").startswith("Seed by torch.initial_seed() in seeds_alike")
-    assert (finding.at.file, finding.at.name) == ("around.py", "around:anew['by_init']")
+    assert (finding.check, finding.severity.word) == ("loader-random", "warning")
+    assert finding.message.startswith("all epochs ")
+
+
+@pytest.mark.parametrize(
+    ("more", "name"),
+    [({"num_workers": 2}, "seeds_alike"), ({"num_workers": 2, "persistent_workers": True}, "")],
+)
+def test_what_workers_call_as_they_are_started_is_named(more: dict[str, Any], name: str) -> None:
+    """Not where they are kept, and call it once."""
+    loader = around.of(DataLoader, worker_init_fn=around.seeds_alike, **more)
+    said = SameOrder(sampler="DataLoader", samples=60, begins_anew=True, of_samples=True)
+    order = _by_init(said, vars(loader), str(JOBS.parent))
+
+    (finding,) = ask("loader-random", RandomDraws(name="train:make", order=order))
+    assert order.by_init == name
+    assert ("call seeds_alike, which seems to seed them" in (finding.why or "")) == bool(name)
+    assert ("torch.initial_seed() in seeds_alike" in (finding.fix or "")) == bool(name)
 
 
 @pytest.mark.usefixtures("copies")
