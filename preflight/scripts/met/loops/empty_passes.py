@@ -13,7 +13,7 @@ from preflight.users_code.facts import Frame
 # So many in a row, for so many seconds: a loop over the parts of a data set, some of them empty, is
 # over by then. And one that waits for its data mostly sleeps: a loop that goes round computes for
 # more than this part of the time, also on a busy machine.
-_MOST, _SECONDS, _AT_WORK = 50, 5.0, 0.1
+_MOST, _SECONDS, _AT_WORK = 50, 5.0, 0.3
 
 
 class EmptyPasses:
