@@ -210,9 +210,8 @@ def _late(ended: Ended, job: Job) -> tuple[str, str]:
 def _fix(lack: Lack, job: Job, script: str) -> str:
     # Whoever asks whether there is a GPU is told no on the CPU, too.
     if lack.kind in ("gpu", "nccl") and job.look.device is None and lack.name != ASKED_FOR:
-        first = shlex.split(script)[0]
-        # An entry of the settings has a name of its own.
-        typed = script if first == "-m" or first.endswith(".py") else "…"
+        # An entry of the settings has a name of its own, which may hold any character.
+        typed = script if script.startswith("-m ") or ".py" in script else "…"
         return f"Have it run on the CPU, in small:  preflight run --device cpu {typed}"
     if lack.kind in ("gpu", "nccl", "stand-in"):
         return "Run preflight where the job runs."

@@ -53,6 +53,7 @@ def test_options_of_ours_that_a_script_refuses_are_to_stand_before_it(
         ("-m src.train", "-m src.train"),
         ("'a b.py' --lr 1", "'a b.py' --lr 1"),
         ("large", "…"),
+        ("it's large", "…"),
     ],
 )
 def test_what_needs_a_gpu_is_to_be_run_by_a_whole_command(name: str, typed: str) -> None:

@@ -237,10 +237,12 @@ def _of_all(first: Told, last: Told, again: Told) -> Iterator[OtherItems]:
         moved = max(sum(one != other for one, other in order) for order in orders)
         yield OtherItems("shared", moved, len(keys))
     elif keys == yours == again["keys"] and 2 * len({*keys}) > len(keys):
-        cause = "undivided" if first["is_stream"] else "unsampled"
-        if cause == "unsampled" and first.get("draws") != last.get("draws"):
+        if first["is_stream"]:
+            cause = "shared" if is_webdataset else "undivided"
+        elif first.get("draws") == last.get("draws"):
+            cause = "unsampled"
+        else:
             return  # each rank has its own list, of which places are alike
-        cause = "shared" if is_webdataset else cause
         yield OtherItems(cause, 0, len(keys), before=next(iter(first["names"]), ""))
 
 

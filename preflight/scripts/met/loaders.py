@@ -111,7 +111,7 @@ class Shortened:
         enough = self.given >= self._most and not self._has_more()
         if self._batches is None or enough:
             self._end(evaluating=evaluating)
-            raise _over()
+            raise _end_of_epoch()
         watch.goes_on(evaluating=evaluating)
         flow = self._flow
         with watch.looking(), nullcontext() if flow is None else flow.drawing():
@@ -205,7 +205,7 @@ class Shortened:
             self._flow.at_end(self._batches, self.given)
 
 
-def _over() -> StopIteration:
+def _end_of_epoch() -> StopIteration:
     """Make the end of an epoch; no frame keeps it, whose traceback would keep the workers."""
     over = StopIteration()
     over.of_preflight = True  # type: ignore[attr-defined]
