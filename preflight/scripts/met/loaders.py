@@ -226,6 +226,7 @@ def _wrap(original: Callable[[Any], Iterator[Any]], watch: Watch) -> Callable[[A
         with watch.looking() as is_outermost:
             if not is_outermost:
                 return original(loader)
+            looked = time.thread_time()
             at = watch.place()
             empty.begin(loader, at)
             is_mode_of_one = watch.in_eval_mode and at not in passes.trains
@@ -237,6 +238,7 @@ def _wrap(original: Callable[[Any], Iterator[Any]], watch: Watch) -> Callable[[A
             told_by, flow = seen.look_once(loader, at)
             lengths.tell(loader, at)
             watch.goes_on(evaluating=evaluating)
+            empty.ours += time.thread_time() - looked
             began = time.perf_counter()
             try:
                 batches = original(loader)

@@ -13,7 +13,7 @@ from preflight.users_code.facts import Frame
 # So many in a row, for so many seconds: a loop over the parts of a data set, some of them empty, is
 # over by then. And one that waits for its data mostly sleeps: a loop that goes round computes for
 # more than this part of the time, also on a busy machine.
-_MOST, _SECONDS, _AT_WORK = 50, 5.0, 0.3
+_MOST, _SECONDS, _AT_WORK = 50, 5.0, 0.1
 
 
 class EmptyPasses:
@@ -24,6 +24,8 @@ class EmptyPasses:
         self._came_to: tuple[int, int] | None = None
         self._passes: dict[Frame | None, int] = {}
         self._since = self._computed = 0.0
+        self.ours = 0.0
+        """Seconds of the processor that looking at passes has taken, which are not the loop's."""
 
     def begin(self, loader: Any, at: Frame | None) -> None:
         """Count a pass that begins.
@@ -35,11 +37,11 @@ class EmptyPasses:
         come_to = watch.given, watch.steps
         if come_to != self._came_to:
             self._came_to, self._passes, self._since = come_to, {}, time.monotonic()
-            self._computed = time.thread_time()
+            self._computed = time.thread_time() - self.ours
         passes = self._passes.get(at, 0)
         self._passes[at] = passes + 1
         seconds = time.monotonic() - self._since
-        is_at_work = time.thread_time() - self._computed > _AT_WORK * seconds
+        is_at_work = time.thread_time() - self.ours - self._computed > _AT_WORK * seconds
         if passes < _MOST or seconds < _SECONDS or not is_at_work:
             return
         place = "" if at is None else f" ({at.file}:{at.line})"
