@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from preflight.scripts.facts import Met
+from tests.launched.starting import free_port
 from tests.scripts.rehearsing import Seen, line_of, planted, rehearse, run_plainly
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("at_hand")]
@@ -110,3 +111,29 @@ def test_a_model_on_another_device_than_it_is_wrapped_for_stops_there(tmp_path: 
     assert plain.returncode == 1
     assert last_line(plain.stderr, path) == line
     assert seen.told == [f"error script-stopped replicated.py:{line}"]
+
+
+def test_a_group_that_was_destroyed_ends_with_the_process_and_its_port_is_free(
+    tmp_path: Path,
+) -> None:
+    """Its end may hang just after its last work."""
+    port = str(free_port())
+    at_port = ('f"file://{store}"', f'"tcp://127.0.0.1:{port}"')
+    ended = (
+        "    distributed.destroy_process_group()\n",
+        f"""    import gc, sys, weakref
+    group = weakref.ref(distributed.group.WORLD)
+    distributed.destroy_process_group()
+    del model, loss, optimizer
+    gc.collect()
+    assert (group() is None) == (sys.argv[1:] == ["plain"])
+    distributed.init_process_group("gloo", "tcp://127.0.0.1:{port}", rank=0, world_size=1)
+    group = weakref.ref(distributed.new_group([0]))
+    distributed.destroy_process_group()
+    assert (group() is None) == (sys.argv[1:] == ["plain"])
+""",
+    )
+    path = planted(tmp_path, "replicated.py", at_port, ended)
+
+    assert run_plainly(path, "plain").returncode == 0
+    assert rehearse(path).told == []

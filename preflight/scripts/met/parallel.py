@@ -11,6 +11,14 @@ from preflight.scripts.facts import Met
 from preflight.scripts.points import Point
 from preflight.scripts.watch import Watch
 
+_groups: list[Any] = []
+"""All that were opened, also those that have been destroyed: they end with the process.
+
+What ends a group waits, with Python's lock held, for a thread of torch that may wait for this lock
+to let go of the group's last work: after a backward and a barrier, a rank may hang at its end. A
+job of hours hardly ever meets that; one that is cut to some steps does.
+"""
+
 
 def _group(original: Callable[..., Any], watch: Watch) -> Callable[..., Any]:
     """Note which backend was asked for, and which one there is."""
@@ -19,6 +27,7 @@ def _group(original: Callable[..., Any], watch: Watch) -> Callable[..., Any]:
     def init_process_group(*args: Any, **kwargs: Any) -> Any:
         with watch.looking() as is_outermost:
             given = original(*args, **kwargs)
+        _groups.append(sys.modules["torch.distributed"].group.WORLD)
         if is_outermost:
             asked = args[0] if args else kwargs.get("backend")
             watch.met(Met(what="group", at=watch.place(), name=_answered(asked)))
@@ -34,6 +43,16 @@ def _answered(asked: Any) -> str:
         answered = str(dist.get_backend_config())
     said = str(asked or answered).lower()
     return answered if said == answered else f"{said} asked for, {answered} opened"
+
+
+def _part(original: Callable[..., Any], _: Watch) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def new_group(*args: Any, **kwargs: Any) -> Any:
+        group = original(*args, **kwargs)
+        _groups.append(group)
+        return group
+
+    return new_group
 
 
 def _wrapper(kind: str) -> Callable[[Callable[..., Any], Watch], Callable[..., Any]]:
@@ -77,6 +96,8 @@ def _joins(original: Callable[..., Any], watch: Watch) -> Callable[..., Any]:
 POINTS = (
     Point(module="torch.distributed.distributed_c10d", name="init_process_group", wrap=_group),
     Point(module="torch.distributed", name="init_process_group", wrap=_group),
+    Point(module="torch.distributed.distributed_c10d", name="new_group", wrap=_part),
+    Point(module="torch.distributed", name="new_group", wrap=_part),
     Point(
         module="torch.nn.parallel.distributed",
         name="DistributedDataParallel.__init__",
