@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -9,6 +10,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from preflight.file_access.facts import Damage
+from preflight.formats.tar.end import record_of
 from preflight.shards.facts import ShardFacts
 from preflight.values.byte_sizes import format_size
 from preflight.values.names import counted
@@ -50,12 +52,12 @@ def unfinished(facts: ShardFacts, beside: Sequence[Beside]) -> ShardFacts:
         # Others that are padded as it is show how long the records are.
         alike = sum(one.record == facts.record for one in beside) > 1
         fewer = _alone_has_fewer(facts, beside)
-        if fewer and any(one.size % (facts.record or 1) for one in beside):
+        if fewer and facts.record and not _in_records(facts, beside):
             return _damaged(facts, max(one.samples for one in beside))
         is_odd = facts.is_of_tarfile and not alike
         return replace(facts, record=0) if is_odd or fewer else facts
-    in_records = facts.record and all(one.size % facts.record == 0 for one in whole)
-    if in_records and {one.size for one in whole} != {facts.size}:
+    in_records = facts.record > 0 and _in_records(facts, beside)
+    if in_records and {one.size for one in beside} != {facts.size}:
         return replace(facts, record=0) if facts.is_of_tarfile else facts
     counts = sorted(one.samples for one in whole)
     usual, count = Counter(counts).most_common(1)[0]
@@ -70,6 +72,14 @@ def unfinished(facts: ShardFacts, beside: Sequence[Beside]) -> ShardFacts:
     if by_another and not facts.is_of_tarfile:
         return replace(facts, record=0)
     return _damaged(facts, usual)
+
+
+def _in_records(facts: ShardFacts, beside: Sequence[Beside]) -> bool:
+    """Whether all are of whole records that explain its zeros.
+
+    Those are often longer than the shortest ones of which it can be made by itself.
+    """
+    return record_of(facts.padding, math.gcd(facts.size, *(one.size for one in beside))) > 0
 
 
 def _damaged(facts: ShardFacts, usual: int) -> ShardFacts:

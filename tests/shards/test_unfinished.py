@@ -218,6 +218,25 @@ def test_among_long_records_a_shard_with_fewer_samples_is_told_unless_it_is_the_
     assert severities(tmp_path).get("s-1.tar") == (None if place == 3 else Severity.ERROR)
 
 
+@pytest.mark.parametrize("blocks", [48, 64])
+def test_records_of_all_shards_explain_the_zeros_of_one_that_shorter_ones_explain_too(
+    tmp_path: Path, blocks: int
+) -> None:
+    """One of them has fewer samples, and whatever length: `tar -b` has left its zeros."""
+    record = 512 * blocks
+    told = []
+    for fewer in range(10, 40, 2):
+        for number in range(5):
+            samples = files(fewer if number == 2 else 40, seed=10 * fewer + number)
+            content = tarred(samples, tarfile.GNU_FORMAT)
+            end = content.rstrip(b"\0")
+            whole = end + bytes(-len(end) % BLOCK + 2 * BLOCK)  # as before tarfile's own padding
+            (tmp_path / f"s-{number}.tar").write_bytes(whole + bytes(-len(whole) % record))
+        told += [one for one in severities(tmp_path).values() if one is Severity.ERROR]
+
+    assert told == []
+
+
 @pytest.mark.parametrize("name", ["README.md", "classes.txt", "zz/labels.json"])
 def test_a_file_about_the_data_at_the_end_is_no_half_sample(tmp_path: Path, name: str) -> None:
     for number in range(3):
