@@ -54,6 +54,16 @@ HEALTHY = {
         "def f():\n    return 1, 2\ndef g(f):\n    for a, b in f():\n        print(a, b)\n"
         "def run():\n    g(lambda: [(1, 2)])\n"
     ),
+    "two slices": f"def f(x=(1, 2, 3, 4)):\n    n = 2\n    return x[:n], x[n:]\n{LOOP}",
+    "pairs under names": (
+        f"def f():\n    one = (1, 2)\n    two = [3, 4]\n    return one, two\n{LOOP}"
+    ),
+    "what own calls give": f"def f():\n    return divmod(7, 2), divmod(9, 4)\n{LOOP}",
+    "two texts that are split": f"def f(x='a=b'):\n    return x.split('='), x.split('=')\n{LOOP}",
+    "sizes": (
+        "class A:\n    size = 1, 2\n"
+        f"def f(one=A(), two=A()):\n    return one.size, two.size\n{LOOP}"
+    ),
 }
 DAMAGED = {
     "a plain function": f"def f(step=0):\n    step += 1\n    return step, [1]\n{LOOP}",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -13,6 +14,9 @@ from preflight.syntax.running import is_none, last_name
 
 # Decorators that leave what a function gives as it is.
 _PLAIN = frozenset({"staticmethod", "classmethod", "no_grad", "inference_mode", "torch_no_grad"})
+
+# What gives several things at once, of a text, a path, an image or a tensor.
+_HOLD_SEVERAL = frozenset({"split", "rsplit", "partition", "splitext", "chunk", "size", "shape"})
 
 
 class _Loop(NamedTuple):
@@ -196,17 +200,50 @@ def _given(body: Body, file: str) -> Returned | None:
     if not tuples or len(tuples) != len(given) or len(sizes) != 1:
         return None
     scalar = _scalar(tuples, nodes)
-    if not scalar and any(_may_be_taken_apart(part) for one in tuples for part in one.elts):
+    if not scalar and any(_may_hold_pairs(one.elts, _given_once(nodes)) for one in tuples):
         return None
     return Returned(file, function.lineno, body.name, sizes.pop(), scalar)
 
 
-def _may_be_taken_apart(node: ast.expr) -> bool:
-    """Whether it is written out as something that holds several."""
+def _may_hold_pairs(parts: Iterable[ast.expr], given: Mapping[str, ast.expr]) -> bool:
+    """Whether one of them holds several things as it is written, or one function gives all."""
+    made = [given.get(one.id, one) if isinstance(one, ast.Name) else one for one in parts]
+    functions = {_function_of(one) for one in made}
+    return any(_holds_several(one) for one in made) or (len(functions) == 1 and functions != {""})
+
+
+def _function_of(node: ast.expr) -> str:
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        return node.func.id
+    return ""
+
+
+def _holds_several(node: ast.expr) -> bool:
+    """Whether it is written out as what holds several, or is cut out of something, or split."""
     if isinstance(node, ast.Constant):
         return isinstance(node.value, (str, bytes))
+    if isinstance(node, ast.Subscript):
+        return isinstance(node.slice, ast.Slice)
+    if isinstance(node, ast.Call):
+        return last_name(node.func) in _HOLD_SEVERAL
+    if isinstance(node, ast.Attribute):
+        return node.attr in _HOLD_SEVERAL
     kinds = (ast.Tuple, ast.List, ast.Set, ast.Dict, ast.ListComp, ast.SetComp, ast.DictComp)
     return isinstance(node, (*kinds, ast.GeneratorExp, ast.Starred, ast.JoinedStr))
+
+
+def _given_once(nodes: Sequence[ast.AST]) -> dict[str, ast.expr]:
+    """Give what is assigned to names that are bound there once."""
+    stores = Counter(
+        one.id for one in nodes if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)
+    )
+    return {
+        target.id: one.value
+        for one in nodes
+        if isinstance(one, ast.Assign)
+        for target in one.targets
+        if isinstance(target, ast.Name) and stores[target.id] == 1
+    }
 
 
 def _scalar(tuples: Iterable[ast.Tuple], nodes: Sequence[ast.AST]) -> str:
