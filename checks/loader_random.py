@@ -86,8 +86,8 @@ def loader_random(facts: RandomDraws, _job: Job) -> Iterator[Finding]:
     yield loader_random.found(
         f"{' and '.join(who)} draw the same random numbers: {facts.dataset}{where} {what}",
         at=facts.defined.at(facts.name),
-        why="The generator was seeded before the workers were started, or alike in each: each gets "
-        "a copy of it, and draws from its begin.",
+        why="The generator was seeded before the workers were started, of which each gets a copy, "
+        "or by the same numbers with each start: it draws the same again.",
         fix="Make it in the worker, when it is first needed, from torch.initial_seed(), which "
         "differs among workers and epochs.",
         evidence={

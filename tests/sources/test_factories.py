@@ -98,6 +98,7 @@ NOTHING = {
     "a Trainer that is none of a library": (
         "class Trainer:\n    pass\ndef build_a(d):\n    return Trainer(train_dataset=d)"
     ),
+    "a class of such a Trainer": "class NetTrainer:\n    pass\nclass Mine(NetTrainer):\n    pass",
     "nothing returned": "def get_model():\n    print(1)",
     "what sends files": "def prepare_hub_uploader(args):\n    return Uploader(args)",
     "what fetches files": "def get_downloader():\n    return Fetch()",

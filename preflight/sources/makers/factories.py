@@ -187,7 +187,7 @@ class _Known:
         for base in lineage:
             if base.endswith("DataModule"):
                 return made._replace(what=f"is {with_article(base)}", rank=_USUAL)
-            if base in LOADER_CLASSES or base.endswith("Trainer"):
+            if base in LOADER_CLASSES or self._is_trainer_of_a_library(base):
                 return made._replace(what=f"is {with_article(base)}", rank=_BY_ITSELF)
         is_block = one.name.startswith("_") or one.name in source.used or _LOSS.search(one.name)
         if not is_block and not one.is_abstract and self._is_model(lineage):
@@ -211,7 +211,10 @@ class _Known:
     def _is_trainer(self, name: str) -> bool:
         """Whether a class of that name is a library's, or comes from one, and holds a loader."""
         bases = self._lineage(name) if name in self.classes else (name,)
-        return any(one.endswith("Trainer") for one in bases)
+        return any(map(self._is_trainer_of_a_library, bases))
+
+    def _is_trainer_of_a_library(self, name: str) -> bool:
+        return name.endswith("Trainer") and name not in self.classes
 
     def _lineage(self, name: str) -> Iterator[str]:
         """Give the names of the classes that a class comes from, the nearest first."""
