@@ -6,7 +6,6 @@ import ast
 import linecache
 import sys
 import threading
-from collections.abc import Iterator
 from multiprocessing import process
 from types import FrameType
 
@@ -43,16 +42,20 @@ def why_no_worker() -> str | None:
     return None
 
 
-def _lines_of_main(variables: dict[str, object]) -> Iterator[int]:
+def _lines_of_main(variables: dict[str, object]) -> list[int]:
     """Give the lines of the main module that are being run, by this thread and by the main one."""
-    main = threading.main_thread().ident
-    frames = sys._current_frames()  # noqa: SLF001
-    for begin in (sys._getframe(), frames.get(main) if main is not None else None):  # noqa: SLF001
-        frame: FrameType | None = begin
+    begins: list[FrameType | None] = [sys._getframe(1)]  # noqa: SLF001
+    main = threading.main_thread()
+    if main is not threading.current_thread() and main.ident is not None:
+        begins.append(sys._current_frames().get(main.ident))  # noqa: SLF001
+    # None of them is this call's own, which would keep itself, and all that stands around it.
+    lines = []
+    for frame in begins:
         while frame is not None:
             if frame.f_globals is variables and frame.f_code.co_name == "<module>":
-                yield frame.f_lineno
-            frame = frame.f_back
+                lines.append(frame.f_lineno)
+            frame = frame.f_back  # noqa: PLW2901
+    return lines
 
 
 def _runs_at_import(text: str, line: int) -> bool:
