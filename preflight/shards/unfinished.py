@@ -56,8 +56,9 @@ def unfinished(facts: ShardFacts, beside: Sequence[Beside]) -> ShardFacts:
             return _damaged(facts, max(one.samples for one in beside))
         is_odd = facts.is_of_tarfile and not alike
         return replace(facts, record=0) if is_odd or fewer else facts
-    in_records = facts.record > 0 and _in_records(facts, beside)
-    if in_records and {one.size for one in beside} != {facts.size}:
+    others = whole if facts.is_of_tarfile else beside
+    in_records = facts.record > 0 and _in_records(facts, others)
+    if in_records and {one.size for one in others} != {facts.size}:
         return replace(facts, record=0) if facts.is_of_tarfile else facts
     counts = sorted(one.samples for one in whole)
     usual, count = Counter(counts).most_common(1)[0]
@@ -77,9 +78,13 @@ def unfinished(facts: ShardFacts, beside: Sequence[Beside]) -> ShardFacts:
 def _in_records(facts: ShardFacts, beside: Sequence[Beside]) -> bool:
     """Whether all are of whole records that explain its zeros.
 
-    Those are often longer than the shortest ones of which it can be made by itself.
+    Those are often longer than the shortest ones of which it can be made by itself. Nothing of
+    the kind excuses what tarfile has written, which has one length of records.
     """
-    return record_of(facts.padding, math.gcd(facts.size, *(one.size for one in beside))) > 0
+    every = math.gcd(facts.size, *(one.size for one in beside))
+    if facts.is_of_tarfile:
+        return every % facts.record == 0
+    return record_of(facts.padding, every) > 0
 
 
 def _damaged(facts: ShardFacts, usual: int) -> ShardFacts:
