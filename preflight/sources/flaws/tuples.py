@@ -200,7 +200,8 @@ def _given(body: Body, file: str) -> Returned | None:
     if not tuples or len(tuples) != len(given) or len(sizes) != 1:
         return None
     scalar = _scalar(tuples, nodes)
-    if not scalar and any(_may_hold_pairs(one.elts, _given_once(nodes)) for one in tuples):
+    named = _given_once(nodes)
+    if not scalar and any(_may_hold_pairs(one.elts, named) for one in tuples):
         return None
     return Returned(file, function.lineno, body.name, sizes.pop(), scalar)
 
