@@ -66,6 +66,11 @@ FOUND = {
         "def make_loader():\n    return inner()\ndef inner():\n    return DataLoader([])",
         ["loader make_loader"],
     ),
+    "a class of the job's own DataModule": (
+        "class ToyDataModule:\n    def train_dataloader(self):\n        return 1\n"
+        "class Mine(ToyDataModule):\n    pass",
+        ["loader Mine"],
+    ),
     "a DataModule beside helpers": (
         "class Data(pl.LightningDataModule):\n    pass\ndef a():\n    return DataLoader([])",
         ["loader Data"],
@@ -99,6 +104,9 @@ NOTHING = {
         "class Trainer:\n    pass\ndef build_a(d):\n    return Trainer(train_dataset=d)"
     ),
     "a class of such a Trainer": "class NetTrainer:\n    pass\nclass Mine(NetTrainer):\n    pass",
+    "a class of a DataModule without loaders": (
+        "class ToyDataModule:\n    pass\nclass Mine(ToyDataModule):\n    def get(self):\n        pass"
+    ),
     "nothing returned": "def get_model():\n    print(1)",
     "what sends files": "def prepare_hub_uploader(args):\n    return Uploader(args)",
     "what fetches files": "def get_downloader():\n    return Fetch()",

@@ -192,3 +192,25 @@ def test_a_module_that_holds_a_training_step_is_offered_from(tmp_path: Path, gua
     (tmp_path / "play.py").write_text(f"def get_batch():\n    yield 1\n{step}{guard}", "utf-8")
 
     assert offers(str(tmp_path), ())["loader"][0] == "preflight run play:get_batch"
+
+
+GUARD = "if __name__ == '__main__':\n    print(1)\n"
+TRAIN = f"import torch\n{GUARD}    loss.backward()\n"
+
+
+@pytest.mark.parametrize(
+    ("function", "script", "is_offered"),
+    [
+        ("blob", TRAIN, False),
+        ("blob", f"import toy\n{TRAIN}", True),
+        ("build_model", TRAIN, True),
+    ],
+    ids=["a toy of its own", "a module with its own trial", "a usual name"],
+)
+def test_a_model_of_another_script_is_none_of_this_job(
+    tmp_path: Path, function: str, script: str, is_offered: bool
+) -> None:
+    (tmp_path / "toy.py").write_text(f"{NET}def {function}():\n    return Net()\n{GUARD}", "utf-8")
+    (tmp_path / "train_net.py").write_text(script, "utf-8")
+
+    assert ("model" in offers(str(tmp_path), ())) is is_offered

@@ -72,6 +72,11 @@ class Maker(NamedTuple):
     """Whether what trains calls it, by the names of files."""
 
     @property
+    def is_usual(self) -> bool:
+        """Whether it is called as what makes loaders or models mostly is."""
+        return self.rank == _USUAL
+
+    @property
     def is_guess(self) -> bool:
         """Whether nothing speaks for it but what it comes from."""
         return self.kind == "model" and self.rank >= _BY_ITSELF
@@ -185,7 +190,7 @@ class _Known:
         made = Maker("loader", call, line=one.line, needs=one.needs)
         lineage = tuple(self._lineage(one.name))
         for base in lineage:
-            if base.endswith("DataModule"):
+            if self._is_data_module(base, one.name):
                 return made._replace(what=f"is {with_article(base)}", rank=_USUAL)
             if base in LOADER_CLASSES or self._is_trainer_of_a_library(base):
                 return made._replace(what=f"is {with_article(base)}", rank=_BY_ITSELF)
@@ -196,7 +201,7 @@ class _Known:
 
     def _kind_of(self, name: str, hops: int) -> str | None:
         lineage = (name, *self._lineage(name))
-        if any(one in LOADER_CLASSES or one.endswith("DataModule") for one in lineage):
+        if any(one in LOADER_CLASSES or self._is_data_module(one, name) for one in lineage):
             return "loader"
         if self._is_model(lineage[1:]):
             return "model"
@@ -207,6 +212,14 @@ class _Known:
             kinds = (self._kind_of(one, hops + 1) for one in function.returned.names)
             return next((one for one in kinds if one is not None), None)
         return _usual_kind(name) if function is None and name not in self.classes else None
+
+    def _is_data_module(self, base: str, name: str) -> bool:
+        """Whether a base is a library's module of data, or the job's own that gives loaders."""
+        lineage = (name, *self._lineage(name))
+        own = [self.classes[one] for one in lineage if one in self.classes]
+        return base.endswith("DataModule") and (
+            base not in self.classes or any(one.gives_loaders for one in own)
+        )
 
     def _is_trainer(self, name: str) -> bool:
         """Whether a class of that name is a library's, or comes from one, and holds a loader."""

@@ -160,6 +160,7 @@ def _made_in(
         for one in worth_offering(factories_in(folder, paths=paths))
         if not _trains_at_once(os.path.join(folder, one.file))
     )
+    makers = tuple(one for one in makers if not text or not _is_of_another(one, folder, text))
     alike = Counter(map(_alike, makers))
     as_good = Counter(map(_how_good, makers))
     rivals = {one: as_good[_how_good(one)] for one in makers}
@@ -183,6 +184,19 @@ def _is_called(maker: Maker, text: bytes) -> bool:
     """Whether the script calls it, which itself may hold nothing that is worth parsing."""
     name = re.escape(maker.call.rpartition(":")[2].encode())
     return maker.kind == "model" and re.search(rb"(?<!def )\b%s\(" % name, text) is not None
+
+
+def _is_of_another(maker: Maker, folder: str, text: bytes) -> bool:
+    """Whether a model, by what a function gives alone, is that of a script which this one is not.
+
+    A module that is imported may have a guard as well, for its own trial.
+    """
+    if maker.kind != "model" or maker.is_called or maker.is_usual:
+        return False
+    module = os.path.basename(maker.file).removesuffix(".py").encode()
+    is_named = re.search(rb"\b%s\b" % re.escape(module), text) is not None
+    path = os.path.join(folder, maker.file)
+    return not is_named and _is_guarded(path) and _text_of(path) != text
 
 
 def _filled_in(folder: str) -> str:

@@ -64,6 +64,8 @@ class DefinedClass(NamedTuple):
     needs: tuple[str, ...]
     bases: tuple[str, ...]
     is_abstract: bool
+    gives_loaders: bool
+    """Whether it has the method of a module of data that Lightning's trainer calls."""
 
 
 class Defined(NamedTuple):
@@ -122,8 +124,8 @@ def _summary(file: str, tree: ast.Module) -> Defined:
                 functions.append(DefinedFunction(*told, of_others=_is_of_others(node, names, own)))
         elif isinstance(node, ast.ClassDef):
             bases = tuple(map(last_name, node.bases))
-            needs, is_abstract = _needs_of_class(node), _is_abstract(node)
-            classes.append(DefinedClass(node.name, node.lineno, needs, bases, is_abstract))
+            told = (node.name, node.lineno, _needs_of_class(node), bases, _is_abstract(node))
+            classes.append(DefinedClass(*told, gives_loaders=_gives_loaders(node)))
             used |= called_in(node) - {node.name}
         elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Name):
             aliases |= dict.fromkeys(map(last_name, node.targets), node.value.id)
@@ -154,6 +156,12 @@ def _is_abstract(node: ast.ClassDef) -> bool:
     functions = (one for one in node.body if isinstance(one, ast.FunctionDef))
     decorators = (last_name(one) for function in functions for one in function.decorator_list)
     return any(one.startswith("abstract") for one in decorators)
+
+
+def _gives_loaders(node: ast.ClassDef) -> bool:
+    return any(
+        isinstance(one, ast.FunctionDef) and one.name == "train_dataloader" for one in node.body
+    )
 
 
 def _needs_of_class(node: ast.ClassDef) -> tuple[str, ...]:
