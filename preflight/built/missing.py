@@ -67,6 +67,12 @@ def why_not_made(facts: Unbuilt, built: Built, job: Job) -> tuple[str, str]:
     return error, _fix(facts.lacks, built, job)
 
 
+def as_the_job_is_started(variable: str) -> str:
+    """Write how the launcher that sets a variable starts preflight on each rank."""
+    by = _STARTS.get(launcher_of(variable) or "torchrun", "torchrun")
+    return f"{by} … {'' if by == 'torchrun' else 'python '}-m preflight run …"
+
+
 def _what(lack: Lack) -> str:
     name = shown(lack.name)
     if lack.kind == "stand-in":

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from preflight.batches.facts import CountedInScript
-from preflight.built.missing import always_helps, installable
+from preflight.built.missing import always_helps, as_the_job_is_started, installable
 from preflight.findings.finding import Severity
 from preflight.findings.looks import Failed, Look
 from preflight.kinds.gather import Gather, Run
@@ -221,5 +221,5 @@ def _fix(lack: Lack, job: Job, script: str) -> str:
     if lack.kind == "package":
         what = installable(lack)
         return f"Install {what} for {lack.python}, or name the job's --python EXE."
-    started = "Start preflight as the job is started:  torchrun … -m preflight run …"
-    return always_helps(lack) or started
+    started = as_the_job_is_started(lack.name)
+    return always_helps(lack) or f"Start preflight as the job is started:  {started}"

@@ -224,6 +224,24 @@ def test_a_script_that_leaves_for_want_of_a_gpu_is_not_judged(
 
 
 @pytest.mark.parametrize(
+    ("variable", "started"),
+    [
+        ("LOCAL_RANK", "torchrun … -m preflight run …"),
+        ("SLURM_PROCID", "srun … python -m preflight run …"),
+        ("OMPI_COMM_WORLD_RANK", "mpirun … python -m preflight run …"),
+    ],
+)
+def test_a_script_that_needs_a_launchers_variable_is_to_be_started_by_that(
+    variable: str, started: str, tmp_path: Path
+) -> None:
+    (tmp_path / "train.py").write_text(f"import os\nrank = int(os.environ[{variable!r}])\n")
+    report = Report.from_json(command(tmp_path, "train.py", "--elsewhere").stdout)
+    (fix,) = {one.fix for outcome in report.checks for one in outcome.broken}
+
+    assert fix == f"Start preflight as the job is started:  {started}"
+
+
+@pytest.mark.parametrize(
     ("module", "package"), [("cv2", "opencv-python"), ("pkg_resources", "'setuptools<81'")]
 )
 def test_a_package_that_a_script_needs_is_told_as_it_is_installed(
