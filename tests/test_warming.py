@@ -186,3 +186,43 @@ def test_what_preflight_starts_is_a_copy(
     told = re.findall(r"a copy: (\w+)", capfd.readouterr().err)
     assert len(told) > 1
     assert {*told} == {"True"}
+
+
+_NEXT = Path("/proc/sys/kernel/ns_last_pid")
+"""What Linux gives the next process that is started follows this number."""
+
+ALIKE = """
+import ctypes, os, threading
+import torch_template
+
+kept = (ctypes.c_int * 2).from_address(threading.get_ident())
+half = kept[1]  # of the first address there
+for _ in range(200):
+    with open("/proc/sys/kernel/ns_last_pid", "w", encoding="ascii") as file:
+        file.write(str(half - 1))
+    if not (child := os.fork()):
+        if os.getpid() != half:
+            os._exit(9)
+        at = ctypes.addressof(torch_template._thread_number()) - threading.get_ident()
+        os._exit(at < 24)  # three addresses are the first there
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    if status != 9:
+        break
+print(status)
+"""
+
+
+@pytest.mark.skipif(not os.access(_NEXT, os.W_OK), reason="only root says which number comes next")
+def test_half_of_an_address_is_not_taken_for_the_number_of_a_thread() -> None:
+    """A copy wrote over that what told it where the memory of its threads lies, and died of it."""
+    told = subprocess.run(
+        [sys.executable, "-c", ALIKE],
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parent)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if told.stdout == "9\n":
+        pytest.skip("others have started processes all the while")
+
+    assert (told.stdout, told.stderr) == ("0\n", "")

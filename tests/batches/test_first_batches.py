@@ -217,7 +217,8 @@ def test_workers_are_started_as_the_job_starts_them(
     report = look(tmp_path, "sound", start_method=method, num_workers=1, timeout=60.0)
     outcome = next(one for one in report.checks if one.id == "loader-stuck")
 
-    assert (found(report), outcome.broken, outcome.skipped) == ({}, (), ())
+    what_else = [one.message for one in report.findings]
+    assert (found(report), outcome.broken, outcome.skipped) == ({}, (), ()), what_else
     assert "drawn" in report.targets[0].text
 
 

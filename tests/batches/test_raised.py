@@ -10,7 +10,7 @@ import weakref
 
 import pytest
 
-from preflight.batches.child.drawing import raised
+from preflight.batches.child.drawing import Drawable, draw, raised
 
 
 def leave() -> None:
@@ -53,6 +53,38 @@ def told_of(fetches: Fetches, error: Exception) -> dict[str, object]:
 @pytest.mark.parametrize("error", [EOFError(), ConnectionResetError(104, "reset")])
 def test_a_pipe_that_ends_with_its_worker_is_a_worker_that_died(error: Exception) -> None:
     told = told_of(Fetches(stay, leave), error)
+
+    assert (told["ended"], told["exit_status"], told["worker"]) == ("died", 7, 1)
+
+
+def test_a_worker_is_known_that_is_heard_of_while_its_iterator_is_not_at_work() -> None:
+    """The handler of signals raises wherever the process is: here, as it tells of a batch."""
+    fetches = Fetches(stay, leave)
+    told: dict[str, object] = {}
+
+    class Iterator:
+        _workers = fetches._workers
+
+        def __iter__(self) -> Iterator:
+            return self
+
+        def __next__(self) -> list[int]:
+            return [1]
+
+    def tell(**said: object) -> None:
+        told.update(said)
+        if "batch" in said:
+            pid = fetches._workers[1].pid
+            raise RuntimeError(f"DataLoader worker (pid {pid}) exited unexpectedly")
+
+    class Loader:
+        def __iter__(self) -> Iterator:
+            return Iterator()
+
+    try:
+        draw([Drawable("loader", Loader(), {"defined": None})], tell, root="/", folders=())
+    finally:
+        fetches.end()
 
     assert (told["ended"], told["exit_status"], told["worker"]) == ("died", 7, 1)
 

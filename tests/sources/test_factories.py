@@ -17,6 +17,8 @@ class Net(torch.nn.Module):
 """
 
 # A source, and what is found in it of each kind.
+OWN_MODULE = "class ToyDataModule:\n    def train_dataloader(self):\n        return 1\n"
+
 FOUND = {
     "a call": ("def a():\n    return DataLoader([])", ["loader a"]),
     "a variable": ("def a():\n    x = DataLoader([])\n    return x", ["loader a"]),
@@ -67,8 +69,7 @@ FOUND = {
         ["loader make_loader"],
     ),
     "a class of the job's own DataModule": (
-        "class ToyDataModule:\n    def train_dataloader(self):\n        return 1\n"
-        "class Mine(ToyDataModule):\n    pass",
+        f"{OWN_MODULE}class Mine(ToyDataModule):\n    pass",
         ["loader Mine"],
     ),
     "a DataModule beside helpers": (
@@ -105,7 +106,7 @@ NOTHING = {
     ),
     "a class of such a Trainer": "class NetTrainer:\n    pass\nclass Mine(NetTrainer):\n    pass",
     "a class of a DataModule without loaders": (
-        "class ToyDataModule:\n    pass\nclass Mine(ToyDataModule):\n    def get(self):\n        pass"
+        "class ToyDataModule:\n    pass\nclass Mine(ToyDataModule):\n    size = 1"
     ),
     "nothing returned": "def get_model():\n    print(1)",
     "what sends files": "def prepare_hub_uploader(args):\n    return Uploader(args)",

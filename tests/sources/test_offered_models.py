@@ -208,7 +208,7 @@ TRAIN = f"import torch\n{GUARD}    loss.backward()\n"
     ids=["a toy of its own", "a module with its own trial", "a usual name"],
 )
 def test_a_model_of_another_script_is_none_of_this_job(
-    tmp_path: Path, function: str, script: str, is_offered: bool
+    tmp_path: Path, function: str, script: str, *, is_offered: bool
 ) -> None:
     (tmp_path / "toy.py").write_text(f"{NET}def {function}():\n    return Net()\n{GUARD}", "utf-8")
     (tmp_path / "train_net.py").write_text(script, "utf-8")

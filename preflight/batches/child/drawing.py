@@ -233,10 +233,12 @@ def _lacking(error: BaseException, said: Printed, folders: Sequence[str]) -> Lac
 def _died(error: BaseException, pid: int | None) -> tuple[int | None, int | None]:
     """Give the exit status of a worker that died, and which it was, by torch's iterator.
 
-    Where its number is not known, any that ends by now, and not as it should.
+    Where its number is not known, any that ends by now, and not as it should. What torch raises
+    when it hears of that may come while the iterator is not at work: `_drawn` has it then.
     """
-    for frame, _ in traceback.walk_tb(error.__traceback__):
-        workers = getattr(frame.f_locals.get("self"), "_workers", None)
+    places = [one.f_locals for one, _ in traceback.walk_tb(error.__traceback__)]
+    for holder in (one.get(name) for name in ("self", "batches") for one in places):
+        workers = getattr(holder, "_workers", None)
         every = workers if isinstance(workers, list) else []
         wanted = [one for one in every if isinstance(one, BaseProcess) and pid in (None, one.pid)]
         ended = wait([one.sentinel for one in wanted], _SETTLES) if wanted else []

@@ -124,8 +124,8 @@ def _summary(file: str, tree: ast.Module) -> Defined:
                 functions.append(DefinedFunction(*told, of_others=_is_of_others(node, names, own)))
         elif isinstance(node, ast.ClassDef):
             bases = tuple(map(last_name, node.bases))
-            told = (node.name, node.lineno, _needs_of_class(node), bases, _is_abstract(node))
-            classes.append(DefinedClass(*told, gives_loaders=_gives_loaders(node)))
+            known = (_needs_of_class(node), bases, _is_abstract(node), _gives_loaders(node))
+            classes.append(DefinedClass(node.name, node.lineno, *known))
             used |= called_in(node) - {node.name}
         elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Name):
             aliases |= dict.fromkeys(map(last_name, node.targets), node.value.id)
