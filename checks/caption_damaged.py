@@ -3,9 +3,9 @@
 What it finds
     Texts with captions, in shards and beside the images of folders: bytes that are no UTF-8
     (Latin-1, Windows-1252, Shift-JIS, …), UTF-16, null characters, a byte-order mark before the
-    text, pointers of Git LFS in place of it. UTF-8 of any language is whole, and so is a text that
-    ends with line feeds. With `--depth index` no caption is read; tables (metadata.jsonl,
-    metadata.csv) are sample-unpaired's.
+    text, pointers of Git LFS in place of it, HTML pages where most captions are none. UTF-8 of any
+    language is whole, and so is a text that ends with line feeds. With `--depth index` no caption
+    is read; tables (metadata.jsonl, metadata.csv) are sample-unpaired's.
 
 Why it matters
     webdataset's `decode()` and trainers that read folders (sd-scripts, SimpleTuner, OneTrainer)
@@ -68,6 +68,11 @@ _WORDS = {
         "are Git LFS pointers, and no text",
         "Fetch {}:  git lfs pull",
     ),
+    "page": _Words(
+        "is an HTML page, and no text",
+        "are HTML pages, and no text",
+        "Fetch {} anew: it is what a server says where there is no caption (a guess).",
+    ),
 }
 
 _BY_THE_JOB = (
@@ -77,9 +82,9 @@ _BY_THE_JOB = (
 
 _AS_BYTES = frozenset({"read", "raw"})
 
-_MILDER = frozenset({"padding", "mark"})
+_MILDER = frozenset({"padding", "mark", "page"})
 _UNDECODABLE = frozenset({"encoding", "utf-16"})
-_USABLE = _MILDER | {"not-fetched"}  # or to be had by a command
+_USABLE = (_MILDER - {"page"}) | {"not-fetched"}  # or to be had by a command
 
 
 def _is_nothing_to_ask(facts: ShardFacts | FolderFacts, job: Job) -> str | None:
@@ -101,7 +106,7 @@ def caption_damaged(facts: ShardFacts | FolderFacts, _job: Job) -> Iterator[Find
         words, use = _WORDS.get(flaw.kind), _use_of(flaw, facts)
         if words is None or use == "left" or (use == "decoded" and flaw.kind not in _UNDECODABLE):
             continue  # caption-empty's, or of a text that goes no further
-        if _is_read_by_the_job(flaw, facts, use):
+        if _is_read_by_the_job(flaw, facts, use) or _is_what_all_are(flaw, facts):
             continue
         coped = _coped_with(flaw, facts, use)
         alone = flaw.captions == 1
@@ -131,6 +136,11 @@ def _is_read_by_the_job(flaw: CaptionFlaw, facts: ShardFacts | FolderFacts, use:
     return use == "read" and is_run_through and flaw.kind in _UNDECODABLE
 
 
+def _is_what_all_are(flaw: CaptionFlaw, facts: ShardFacts | FolderFacts) -> bool:
+    """Whether a data set is of pages of HTML, which a model is to write."""
+    return flaw.kind == "page" and 2 * flaw.captions >= facts.captions.captions
+
+
 def _coped_with(flaw: CaptionFlaw, facts: ShardFacts | FolderFacts, use: str) -> str:
     """Say how a job may come past a text that is no UTF-8; empty: it stops, as far as is known."""
     if flaw.kind not in _UNDECODABLE or not isinstance(facts, ShardFacts):
@@ -156,6 +166,8 @@ def _why(flaw: CaptionFlaw, use: str, *, in_shard: bool) -> str:
         return f"{_RAISES}it raises, or gives a null character beside each letter."
     if flaw.kind == "not-fetched":
         return "The job trains on the words of the pointer."
+    if flaw.kind == "page":
+        return "The job trains on the words of the page; of the other captions, most are none."
     if flaw.kind == "zeros":
         return "The image is trained with no text, or with tokens that mean nothing."
     if flaw.kind == "mark":

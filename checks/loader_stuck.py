@@ -21,6 +21,7 @@ What to do
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterator
 
 from preflight.check import check
@@ -160,7 +161,8 @@ def _mended(error: str) -> str:
     packed = _OF_ZSTD.search(error)
     if packed is None:
         return "Mend this line, or what it is given."
-    return f"Give webdataset the address  pipe:zstd -dc {shown(packed[1])}  which unpacks it."
+    quoted = shown(shlex.quote(packed[1]))
+    return f"Give webdataset the address  pipe:zstd -dc {quoted}  which unpacks it."
 
 
 def _threads(facts: FirstBatches) -> Iterator[Finding]:

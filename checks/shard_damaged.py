@@ -24,6 +24,7 @@ What to do
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterator
 
 from preflight.check import check
@@ -70,14 +71,15 @@ def shard_damaged(facts: ShardFacts, _job: Job) -> Iterator[Finding]:
 
 def _by_name(facts: ShardFacts) -> Finding:
     """Say of a shard of zstd that nothing known of the job unpacks it."""
+    quoted = shown(shlex.quote(facts.file))
     return shard_damaged.found(
         "is packed with zstd, and webdataset opens none of it by its name",
         at=Location(file=facts.file),
         severity=Severity.WARNING,
         why="tarfile reads zstd since Python 3.14 only, and before stops at its first byte; "
         "nothing that was looked at says how the job unpacks it.",
-        fix=f"Give webdataset the address  pipe:zstd -dc {shown(facts.file)}  or name the loader "
-        "that reads it.",
+        fix=f"Give webdataset the address  pipe:zstd -dc {quoted}  or name the loader that "
+        "reads it.",
         evidence={"kind": "zstd", "bytes": facts.size},
         about="zstd",
     )

@@ -122,7 +122,7 @@ class CaptionFlaw(NamedTuple):
     kind: str
     """`encoding` (no UTF-8), `utf-16`, `zeros` (nothing but null characters), `nul` (some of them
     in it), `padding` (only behind it), `mark` (a byte-order mark before it), `not-fetched` (a
-    pointer of Git LFS), `empty` (no character but white space)."""
+    pointer of Git LFS), `page` (of HTML), `empty` (no character but white space)."""
 
     captions: int
     names: tuple[str, ...] = ()

@@ -19,6 +19,8 @@ MARK = "\ufeff"
 
 _POINTER = "version https://git-lfs.github.com/spec/"
 
+_PAGE = re.compile(r"\s*<(?:!doctype\s+html|html)\b", re.IGNORECASE).match
+
 _NUMBERS = re.compile(r"[-+.,\deE\s]+").fullmatch
 
 _BYTE_ORDER = (b"\xff\xfe", b"\xfe\xff")
@@ -115,6 +117,8 @@ def _flaw_in(text: str) -> str | None:
         return "utf-16" if in_pairs and 4 * (odd + even) > len(text) else "nul"
     if text.startswith(_POINTER):
         return "not-fetched"
+    if _PAGE(text):
+        return "page"
     return None if text.strip() else "empty"
 
 

@@ -106,6 +106,23 @@ def test_webdataset_raises_where_we_say_that_it_does(
     assert ("a dog" in given) <= (severity is Severity.WARNING or "\0" in given)
 
 
+PAGE = b"\n<!DOCTYPE html>\n<html><body>404 Not Found</body></html>"
+
+
+def test_a_page_of_html_among_texts_is_what_a_server_said(tmp_path: Path) -> None:
+    (finding,) = in_shard(tmp_path, b"a dog", PAGE, b"<i>a cat</i>")
+
+    assert (finding.message, finding.severity) == (
+        "is an HTML page, and no text",
+        Severity.WARNING,
+    )
+    assert finding.at.name == "member 1.txt"
+
+
+def test_pages_that_a_model_is_to_write_are_left_alone(tmp_path: Path) -> None:
+    assert in_shard(tmp_path, PAGE, PAGE, b"a dog") == []
+
+
 def test_the_same_is_said_of_folders(tmp_path: Path) -> None:
     for number, content in enumerate([b"a dog\n", *(one[0] for one in DAMAGED.values())]):
         (tmp_path / f"{number}.jpg").write_bytes(photo())

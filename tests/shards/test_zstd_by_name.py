@@ -173,10 +173,19 @@ def test_its_short_name_is_known_as_well(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(shutil.which("zstd") is None, reason="zstd is not here")
-def test_the_address_that_is_proposed_works(tmp_path: Path) -> None:
-    job(tmp_path)
+@pytest.mark.parametrize("home", ["shards", "my shards", "of '24"])
+def test_the_address_that_is_proposed_works(
+    home: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / home).mkdir()
+    job(tmp_path / home)
+    monkeypatch.chdir(tmp_path)
+    (found,) = preflight.run(f"data={home}/0.tar.zst", select=["shard-damaged"]).findings
 
-    assert epoch_of(f"pipe:zstd -dc {shlex.quote(str(tmp_path / '0.tar.zst'))}") == 3
+    address = (found.fix or "").partition("the address  ")[2].partition("  or name")[0]
+
+    assert address.startswith("pipe:")
+    assert epoch_of(address) == 3
 
 
 @pytest.mark.skipif(shutil.which("zstd") is None, reason="there is no zstd")
