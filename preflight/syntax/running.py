@@ -6,6 +6,8 @@ Nothing is recursive beyond a fixed depth: code is somebody else's, nested as de
 from __future__ import annotations
 
 import ast
+import functools
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
@@ -53,6 +55,7 @@ def running(body: Sequence[ast.stmt]) -> Iterator[Ran]:
     What only runs as the main module, or for type checkers, is left out.
     """
     stack = [Ran(one, one, in_loop=False) for one in reversed(body)]
+    told = _with_flags(body)
     while stack:
         ran = stack.pop()
         node = ran.node
@@ -63,13 +66,36 @@ def running(body: Sequence[ast.stmt]) -> Iterator[Ran]:
         loose = isinstance(node, (ast.If, ast.ClassDef)) and ran.outer is node
         in_loop = ran.in_loop or isinstance(node, (ast.For, ast.AsyncFor, ast.While))
         stack.extend(
-            Ran(one, one if loose else ran.outer, in_loop) for one in reversed(_inside(node))
+            Ran(one, one if loose else ran.outer, in_loop) for one in reversed(_inside(node, told))
         )
 
 
-def _inside(node: ast.stmt) -> list[ast.stmt]:
+def _with_flags(body: Sequence[ast.stmt]) -> Callable[[ast.expr], bool | None]:
+    """Have a name come out as what it is given, where it is given that alone, at the left.
+
+    So does `is_main = __name__ == "__main__"`.
+    """
+
+    @functools.cache
+    def flags() -> dict[str, ast.expr]:
+        every = [one for statement in body for one in ast.walk(statement)]
+        names = (one for one in every if isinstance(one, ast.Name))
+        given = Counter(one.id for one in names if not isinstance(one.ctx, ast.Load))
+        given.update(name for one in every if isinstance(one, ast.Global) for name in one.names)
+        plain = [one for one in body if isinstance(one, ast.Assign) and len(one.targets) == 1]
+        found = {last_name(one.targets[0]): one.value for one in plain}
+        return {name: value for name, value in found.items() if given[name] == 1}
+
+    def told(test: ast.expr) -> bool | None:
+        value = flags().get(test.id) if isinstance(test, ast.Name) else None
+        return _when_imported(test) if value is None else truth(value)
+
+    return told
+
+
+def _inside(node: ast.stmt, told: Callable[[ast.expr], bool | None]) -> list[ast.stmt]:
     if isinstance(node, (ast.If, ast.While)):
-        passed = truth(node.test)
+        passed = truth(node.test, told)
         body = [] if passed is False else node.body
         return [*body, *([] if passed and isinstance(node, ast.If) else node.orelse)]
     found: list[ast.stmt] = []

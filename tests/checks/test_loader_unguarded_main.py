@@ -53,6 +53,10 @@ HEALTHY = {
     "a guard for several names": (
         HEAD + LOADER + MAIN + 'if __name__ in ("__main__", "train"):\n    main()\n'
     ),
+    "a guard that has a name": (
+        HEAD + LOADER + MAIN + 'is_main = __name__ == "__main__"\nif is_main:\n    main()\n'
+    ),
+    "a flag that is off": HEAD + LOADER + MAIN + "TRAIN = False\nif TRAIN:\n    main()\n",
     "a guard the other way round": HEAD + LOADER + 'if "__main__" == __name__:\n' + INSIDE,
     "a module that defines": HEAD + LOADER + MAIN,
     "work that is no training": HEAD + LOADER + "print(len(loader))\nmodel = make_model()\n",
@@ -92,6 +96,21 @@ LEFT: dict[str, tuple[str, dict[str, Any]]] = {
 @pytest.mark.parametrize(("text", "how"), LEFT.values(), ids=LEFT)
 def test_it_is_left_alone(tmp_path: Path, text: str, how: dict[str, Any]) -> None:
     assert of_source(tmp_path, text, **how) == []
+
+
+@pytest.mark.parametrize(
+    "flag",
+    [
+        "go = True\n",
+        'go = __name__ == "__main__"\ngo = True\n',
+        'go = __name__ == "__main__"\ndef turn():\n    global go\n    go = True\nturn()\n',
+    ],
+    ids=["on", "given twice", "given by a function"],
+)
+def test_work_behind_a_flag_that_may_be_on_is_told(tmp_path: Path, flag: str) -> None:
+    (finding,) = of_source(tmp_path, f"{HEAD}{LOADER}{MAIN}{flag}if go:\n    main()\n")
+
+    assert "starts work at import" in finding.message
 
 
 def test_a_tutorials_script_is_an_error_where_workers_are_spawned(tmp_path: Path) -> None:

@@ -359,6 +359,38 @@ def test_a_handler_that_dies_is_found(name: str, tmp_path: Path) -> None:
     assert "x is read" in one.message
 
 
+BESIDE = "def g():\n    try:\n        z = fail()\n    except ValueError:\n        log(z)\n"
+"""By whose text the file is known to be worth parsing."""
+
+GIVEN_OTHERWISE = {
+    "a pattern before": (
+        "match [open]:\n            case [x, *_]:\n                x('none')",
+        False,
+    ),
+    "a name in a pattern before": (
+        "match {1: 2}:\n            case {1: _, **x}:\n                open('none')",
+        False,
+    ),
+    "a pattern behind": (
+        "y = open('none')\n        match y:\n            case [x]:\n                y",
+        True,
+    ),
+    "the name of an error behind": (
+        "open('none')\n        try:\n            y\n        except KeyError as x:\n            ok()",
+        True,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", GIVEN_OTHERWISE)
+def test_patterns_and_errors_give_names_their_values(name: str, tmp_path: Path) -> None:
+    body, is_told = GIVEN_OTHERWISE[name]
+    text = f"{BESIDE}def f():\n    try:\n        {body}\n    except OSError:\n        log(x)\n"
+
+    assert dies(text) is is_told
+    assert {one.evidence["name"] for one in found(tmp_path, text)} == {"z", *["x"] * is_told}
+
+
 WRITER = """
 import queue, threading
 

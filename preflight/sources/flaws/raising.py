@@ -220,7 +220,8 @@ def begin_of(body: Sequence[ast.stmt], may: Callable[[Raiser], bool]) -> Begin:
         if isinstance(node, TRIES) and node.handlers:
             bound |= stored([node])  # it looks after itself
             continue
-        inner = [one for one in ast.iter_child_nodes(node) if isinstance(one, ast.stmt)]
+        parts = list(ast.iter_child_nodes(node))
+        inner = [one for one in parts if isinstance(one, (ast.stmt, ast.match_case))]
         is_scope = isinstance(node, DEFINITIONS)
         if not inner or is_scope:
             found = () if is_scope else raisers([node])
@@ -229,7 +230,7 @@ def begin_of(body: Sequence[ast.stmt], may: Callable[[Raiser], bool]) -> Begin:
                 return Begin(frozenset(bound), first)
             bound |= stored([node])
             continue
-        outer = [one for one in ast.iter_child_nodes(node) if not isinstance(one, ast.stmt)]
+        outer = [one for one in parts if one not in inner]
         first = next((one for one in raisers(outer) if may(one)), None)
         if first is not None:
             return Begin(frozenset(bound), first)

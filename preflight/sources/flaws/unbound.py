@@ -125,7 +125,16 @@ def _changed(body: Sequence[ast.stmt]) -> set[str]:
 def _bound_in(body: Sequence[ast.stmt], name: str) -> ast.stmt:
     """Give the first statement by itself that gives a name its value."""
     each = (one for one in own(body) if isinstance(one, ast.stmt))
-    return next(one for one in each if name in stored(header(one)) | stored(_plain(one)))
+    return next(
+        one for one in each if name in stored([*header(one), *_plain(one)]) | _given_inside(one)
+    )
+
+
+def _given_inside(statement: ast.stmt) -> set[str]:
+    """Give the names of the patterns of a `match`, and of the errors of handlers."""
+    names = {one.name for one in getattr(statement, "handlers", ()) if one.name}
+    cases = getattr(statement, "cases", ())
+    return names | stored(part for one in cases for part in header(one))
 
 
 def _plain(statement: ast.stmt) -> list[ast.AST]:
