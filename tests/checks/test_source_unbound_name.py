@@ -376,7 +376,7 @@ GIVEN_OTHERWISE = {
         True,
     ),
     "the name of an error behind": (
-        "open('none')\n        try:\n            y\n        except KeyError as x:\n            ok()",
+        "open('none')\n        try:\n            1\n        except KeyError as x:\n            y",
         True,
     ),
 }
