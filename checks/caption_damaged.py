@@ -84,7 +84,7 @@ _AS_BYTES = frozenset({"read", "raw"})
 
 _MILDER = frozenset({"padding", "mark", "page"})
 _UNDECODABLE = frozenset({"encoding", "utf-16"})
-_USABLE = (_MILDER - {"page"}) | {"not-fetched"}  # or to be had by a command
+_USABLE = frozenset({"padding", "mark", "not-fetched"})  # or to be had by a command
 
 
 def _is_nothing_to_ask(facts: ShardFacts | FolderFacts, job: Job) -> str | None:
@@ -167,7 +167,7 @@ def _why(flaw: CaptionFlaw, use: str, *, in_shard: bool) -> str:
     if flaw.kind == "not-fetched":
         return "The job trains on the words of the pointer."
     if flaw.kind == "page":
-        return "The job trains on the words of the page; of the other captions, most are none."
+        return "The job trains on the words of the page; most captions beside it are no pages."
     if flaw.kind == "zeros":
         return "The image is trained with no text, or with tokens that mean nothing."
     if flaw.kind == "mark":

@@ -69,7 +69,7 @@ def why_not_made(facts: Unbuilt, built: Built, job: Job) -> tuple[str, str]:
 
 def as_the_job_is_started(variable: str) -> str:
     """Write how the launcher that sets a variable starts preflight on each rank."""
-    by = _STARTS.get(launcher_of(variable) or "torchrun", "torchrun")
+    by = _STARTS.get(launcher_of(variable) or "", "torchrun")
     return f"{by} … {'' if by == 'torchrun' else 'python '}-m preflight run …"
 
 

@@ -82,13 +82,20 @@ def _with_flags(body: Sequence[ast.stmt]) -> Callable[[ast.expr], bool | None]:
         names = (one for one in every if isinstance(one, ast.Name))
         given = Counter(one.id for one in names if not isinstance(one.ctx, ast.Load))
         given.update(name for one in every if isinstance(one, ast.Global) for name in one.names)
-        plain = [one for one in body if isinstance(one, ast.Assign) and len(one.targets) == 1]
-        found = {last_name(one.targets[0]): one.value for one in plain}
-        return {name: value for name, value in found.items() if given[name] == 1}
+        given.update(one.asname or one.name for one in every if isinstance(one, ast.alias))
+        return {
+            target.id: one.value
+            for one in body
+            if isinstance(one, ast.Assign)
+            for target in one.targets
+            if isinstance(target, ast.Name) and given[target.id] == 1
+        }
 
     def told(test: ast.expr) -> bool | None:
         value = flags().get(test.id) if isinstance(test, ast.Name) else None
-        return _when_imported(test) if value is None else truth(value)
+        if value is None or value.lineno > test.lineno:
+            return _when_imported(test)
+        return truth(value)
 
     return told
 

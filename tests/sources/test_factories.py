@@ -16,9 +16,9 @@ class Net(torch.nn.Module):
     pass
 """
 
-# A source, and what is found in it of each kind.
 OWN_MODULE = "class ToyDataModule:\n    def train_dataloader(self):\n        return 1\n"
 
+# A source, and what is found in it of each kind.
 FOUND = {
     "a call": ("def a():\n    return DataLoader([])", ["loader a"]),
     "a variable": ("def a():\n    x = DataLoader([])\n    return x", ["loader a"]),
