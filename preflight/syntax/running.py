@@ -71,9 +71,9 @@ def running(body: Sequence[ast.stmt]) -> Iterator[Ran]:
 
 
 def _with_flags(body: Sequence[ast.stmt]) -> Callable[[ast.expr], bool | None]:
-    """Have a name come out as what it is given, where it is given that alone, at the left.
+    """Have a name come out as the constant or the guard that it is given, where that is all.
 
-    So does `is_main = __name__ == "__main__"`.
+    So does `is_main = __name__ == "__main__"`. It is given that at the left, before it is asked.
     """
 
     @functools.cache
@@ -87,6 +87,7 @@ def _with_flags(body: Sequence[ast.stmt]) -> Callable[[ast.expr], bool | None]:
             target.id: one.value
             for one in body
             if isinstance(one, ast.Assign)
+            and (isinstance(one.value, ast.Constant) or any(map(_is_name, ast.walk(one.value))))
             for target in one.targets
             if isinstance(target, ast.Name) and given[target.id] == 1
         }
@@ -184,7 +185,7 @@ def _arguments_compared(left: ast.expr, operator: ast.cmpop, right: ast.expr) ->
     return outcomes.get(type(operator))
 
 
-def _is_name(node: ast.expr) -> bool:
+def _is_name(node: ast.AST) -> bool:
     return isinstance(node, ast.Name) and node.id == "__name__"
 
 

@@ -104,10 +104,11 @@ def test_it_is_left_alone(tmp_path: Path, text: str, how: dict[str, Any]) -> Non
         "go = True\n",
         'go = __name__ == "__main__"\ngo = True\n',
         'go = __name__ == "__main__"\ndef turn():\n    global go\n    go = True\nturn()\n',
+        "import os\ngo = os.environ.get('GO')\n",
         "go = False\nfrom settings import go\n",
         "for go in [1]:\n    pass\nclass settings:\n    pass\nsettings.go = False\n",
     ],
-    ids=["on", "given twice", "given by a function", "imported", "one of another"],
+    ids=["on", "given twice", "given by a function", "of a variable", "imported", "other"],
 )
 def test_work_behind_a_flag_that_may_be_on_is_told(tmp_path: Path, flag: str) -> None:
     (finding,) = of_source(tmp_path, f"{HEAD}{LOADER}{MAIN}{flag}if go:\n    main()\n")
