@@ -61,7 +61,8 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def programs(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Install it into an environment that has everything that it asks for, and nothing else.
 
-    What is installed here lies there as links, where there are such: pip adds what is missing.
+    What is installed here lies there as links, where there are such. pip adds nothing to those: it
+    would write into the environment in which other tests run.
     """
     folder = tmp_path_factory.mktemp("empty")
     venv.create(folder / "env")
@@ -73,6 +74,9 @@ def programs(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
             for top in {file.parts[0] for file in one.files or ()} - {"..", "__pycache__"}:
                 if not (site / top).exists():
                     (site / top).symlink_to(Path(one.locate_file(top)))
+        pip(programs, "install", "--no-deps", "--no-compile", wheel, folder=folder)
+        pip(programs, "check", folder=folder)
+        return programs
     constraints = folder / "constraints.txt"  # the torch that is here, whatever pip is told to take
     constraints.write_text(f"torch=={distribution('torch').version.partition('+')[0]}\n")
     constrained = {"PIP_CONSTRAINT": os.fspath(constraints)}
@@ -82,16 +86,19 @@ def programs(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def asked_for(wheel: Path) -> Iterator[Distribution]:
     info = next(one for one in zipfile.Path(wheel).iterdir() if one.name.endswith(".dist-info"))
-    asking: list[Distribution] = [PathDistribution(info)]
-    names: set[str] = set()
+    asking: list[tuple[Distribution, str]] = [(PathDistribution(info), "")]
+    known: set[tuple[str, str]] = set()
     while asking:
-        for requirement in map(Requirement, asking.pop().requires or ()):
-            marker = requirement.marker
-            if requirement.name in names or (marker and not marker.evaluate({"extra": ""})):
+        asks, of_extra = asking.pop()
+        for requirement in map(Requirement, asks.requires or ()):
+            if requirement.marker and not requirement.marker.evaluate({"extra": of_extra}):
                 continue
-            names.add(requirement.name)
-            asking.append(distribution(requirement.name))
-            yield asking[-1]
+            asked = distribution(requirement.name)
+            for extra in {"", *requirement.extras}:
+                if (requirement.name, extra) not in known:
+                    known.add((requirement.name, extra))
+                    asking.append((asked, extra))
+                    yield asked
 
 
 def pip(programs: Path, *words: str | Path, folder: Path, **variables: str) -> None:
