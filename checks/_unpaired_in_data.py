@@ -109,6 +109,17 @@ def by_data_set(found: Callable[..., Finding], facts: DatasetCaptions) -> Iterat
         )
     if facts.dotted:
         yield _of_dots(found, facts)
+    for shard in facts.unlike:
+        yield found(
+            f"has no .{shard.field} in {counted(shard.samples, 'sample')}",
+            at=Location(file=shard.file),
+            severity=Severity.WARNING,
+            why=f"{shard.having:,} samples of the data set have one: what asks for it raises on "
+            "those without, or a handler drops them (a guess: nobody says what reads them).",
+            fix="Pack the shard again with it, or make sure that nothing asks for it.",
+            evidence={"lacks": shard.field, "samples": shard.samples},
+            about=f"no {shard.field}",
+        )
 
 
 def _of_dots(found: Callable[..., Finding], facts: DatasetCaptions) -> Finding:

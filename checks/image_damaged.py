@@ -8,7 +8,8 @@ What it finds
     warnings on, which Pillow keeps to itself. `--depth index` looks at both ends only; `--depth
     decode` decodes every image, and finds more of the changed bytes that leave the structure whole.
     A warning, not an error: images too large for Pillow, and JPEGs that decode with bytes left
-    over; and the `._dog.jpg` that macOS puts beside images, unless a source lists the folder
+    over; images of a format that nothing here decodes, under the name of another (a HEIC named
+    `.jpg`); and the `._dog.jpg` that macOS puts beside images, unless a source lists the folder
     without names that begin with a dot; and the few files among images that are none (`Thumbs.db`,
     `notes.txt`), where a data set of the job's takes every file of a folder. Nothing is said of a
     shard whose loader takes no images, and decodes none.
@@ -27,10 +28,11 @@ What to do
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from operator import attrgetter
 
 from preflight.check import Foreign, check
-from preflight.facts import FolderFacts, ImageDamage, ShardFacts
+from preflight.facts import FolderFacts, ImageDamage, ShardFacts, Undecoded
 from preflight.finding import Aside, Finding, Location, Severity
 from preflight.job import Job
 from preflight.values.names import counted, first_of, lfs_pull, shown
@@ -52,6 +54,9 @@ _NOT_DECODED = (
 
 _GIVES_WHAT_IS_THERE = frozenset({"JPEG image", "PNG image"})
 """Formats of which Pillow decodes a part where LOAD_TRUNCATED_IMAGES is set."""
+
+_EVERYWHERE = frozenset({".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif"})
+"""Suffixes of what every Pillow decodes."""
 
 _OUT = "{} takes it out, or the job copes with it (a guess): an epoch was run to its end."
 _AGAIN = "Take it again from where it came from, or leave it out."
@@ -101,6 +106,8 @@ def image_damaged(facts: ShardFacts | FolderFacts, _job: Job) -> Iterator[Findin
             aside=_aside(one, facts),
             evidence={"kind": one.kind, "bytes": one.bytes},
         )
+    if not isinstance(facts, ShardFacts) or facts.use_of_images in ("taken", "decoded"):
+        yield from map(partial(_misnamed, facts), filter(_is_misnamed, facts.pictures.undecoded))
     if isinstance(facts, FolderFacts) and facts.left_behind:
         yield _left_behind(facts)
     if isinstance(facts, FolderFacts) and facts.foreign and facts.taken_by:
@@ -118,6 +125,26 @@ def _coped_with(one: ImageDamage, facts: ShardFacts | FolderFacts, number: int) 
     if why := dropped(facts.drops(one.name), number, facts.samples):
         return why
     return _OUT.format(facts.chosen_by) if facts.is_run_through and facts.chosen_by else ""
+
+
+def _is_misnamed(one: Undecoded) -> bool:
+    """Whether a name says that every Pillow opens it, where the one that is here does not."""
+    return one.suffix in _EVERYWHERE
+
+
+def _misnamed(facts: ShardFacts | FolderFacts, one: Undecoded) -> Finding:
+    """Tell images of a format that nothing here decodes, under the name of another."""
+    those = "is" if one.images == 1 else "are"
+    return image_damaged.found(
+        f"{one.images:,} of {counted(facts.pictures.images, 'image')} {those} {one.format} named "
+        f"{one.suffix}",
+        at=Location(file=facts.file),
+        severity=Severity.WARNING,
+        why="Its name says that any Pillow opens it, so that no trainer leaves it out: the one "
+        "that is here raises UnidentifiedImageError on it, in a worker.",
+        fix=f"Save it as what its name says, or have the job load what decodes {one.format}.",
+        about=f"{one.format} as {one.suffix}",
+    )
 
 
 def _foreign(facts: FolderFacts) -> Finding:

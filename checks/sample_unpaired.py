@@ -90,7 +90,7 @@ def _tables_alone(facts: FolderFacts) -> str | None:
     named = facts.pairing.rule != "auto" or 2 * facts.pairing.whole > facts.pairing.samples
     if (facts.pairing.looks_for and named) or any(table.damage for table in facts.tables):
         return None
-    nameless = [one.file for one in facts.tables if one.rows and not (one.captioned or one.empty)]
+    nameless = facts.nameless_tables
     if nameless and facts.pairing.rule in ("none", "auto", "table"):
         return (
             f"{first_of(nameless, len(nameless), most=1)} has no file_name, and so names no image"

@@ -43,7 +43,7 @@ from preflight.file_access.facts import Damage
 from preflight.findings.check import Facts
 from preflight.flow.facts import Flow, Lost, Passed, Swallowed
 from preflight.host.facts import Gpu, GpuProcess, Gpus, HostFacts, LaunchCommand, NumberSaid
-from preflight.images.facts import FolderFacts, ImageDamage, Picture, Pictures, Size
+from preflight.images.facts import FolderFacts, ImageDamage, Picture, Pictures, Size, Undecoded
 from preflight.keys.facts import CacheKeys, LackedKind, Respelled, SharedKey
 from preflight.kinds.same import EVALUATES, EVENED, Same
 from preflight.launched.facts import FoundThere, RankSeen, RanksSeen
@@ -75,7 +75,15 @@ from preflight.ranks.facts import OneEntry, Owned, World, WorldFacts
 from preflight.ranks.made.facts import NEARLY_ALL, OtherItems, RankBatches, RankCount, RankOrder
 from preflight.resuming.facts import Difference, Resumed, SavedState
 from preflight.scripts.facts import Ended, Met, Raised, RankLength, Rehearsal, StartedRanks, Waiting
-from preflight.shards.facts import Field, FieldSet, Oddity, SampleFields, ShardFacts, Shared
+from preflight.shards.facts import (
+    Field,
+    FieldSet,
+    Oddity,
+    SampleFields,
+    ShardFacts,
+    Shared,
+    Unlike,
+)
 from preflight.sheets.facts import Sheet
 from preflight.sources.facts import EnvironmentRead, LoaderCall, SourceFacts, Unguarded
 from preflight.sources.flaws.facts import (
@@ -243,7 +251,9 @@ __all__ = [
     "Uncaptioned",
     "Uncleared",
     "Uncopyable",
+    "Undecoded",
     "Unguarded",
+    "Unlike",
     "Unloadable",
     "Unpaired",
     "Unread",

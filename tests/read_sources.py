@@ -37,8 +37,7 @@ def _of_folder(source: Source, root: str) -> SourceFacts:
             found = load(question.kind.reader)(_asked(question.wire, root))
             told = tuple({"type": type(one).__name__, **to_brief(one)} for one in found)
             assert not list(gather.heard(question, told))
-    (seen,) = gather.come
-    assert isinstance(seen, Looked)
+    (seen,) = (one for one in gather.come if isinstance(one, Looked))
     assert isinstance(seen.facts, SourceFacts)
     return seen.facts
 

@@ -12,7 +12,7 @@ from preflight.datasets.uncaptioned import Undecided, has_no_texts
 from preflight.images.facts import FolderFacts
 from preflight.shards import packed_keys as keys
 from preflight.shards.facts import ShardFacts, Shared
-from preflight.shards.fields import FieldCounts
+from preflight.shards.fields import FieldCounts, FieldsOf, made_of
 from preflight.targets.targets import CaptionRule, Dataset
 from preflight.values.names import name_of
 
@@ -43,6 +43,9 @@ class Collected:
     empty: set[str] = field(default_factory=set)
     """By their paths, shards that can, and that hold no sample."""
 
+    made: dict[str, FieldsOf | None] = field(default_factory=dict)
+    """By the path of a shard that holds samples, the fields of these."""
+
     undecided: dict[str, Undecided] = field(default_factory=dict)
     """By their paths, shards that do not say by themselves what their captions are."""
 
@@ -61,6 +64,8 @@ class Collected:
                     found.given_whole_by,
                 )
             self.read[path] = found.file, found.samples
+            if found.samples and not found.damage:
+                self.made[path] = made_of(found.file, found.fields)
             self.damaged += bool(found.damage)
             if not (found.damage or found.samples):
                 self.empty.add(path)

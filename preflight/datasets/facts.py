@@ -8,7 +8,7 @@ from typing import NamedTuple
 from preflight.findings.finding import Location
 from preflight.objects.facts import Definition
 from preflight.pipelines.arrived import Lacking
-from preflight.shards.facts import SampleFields, Shared
+from preflight.shards.facts import SampleFields, Shared, Unlike
 
 
 class Uncaptioned(NamedTuple):
@@ -136,6 +136,9 @@ class DatasetCaptions:
 
     samples: int = 0
     """With an image, where that is so."""
+
+    unlike: tuple[Unlike, ...] = ()
+    """Shards that lack a field of most samples; only where nothing is known to ask for any."""
 
 
 class Gone(NamedTuple):

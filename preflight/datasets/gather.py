@@ -28,6 +28,7 @@ from preflight.loaders.facts import Sent
 from preflight.pipelines.facts import Reads
 from preflight.pipelines.fates import taken
 from preflight.shards.facts import ShardFacts
+from preflight.shards.fields import unlike
 from preflight.sources.facts import SourceFacts
 from preflight.sources.work.evened import joined, scripts_of
 from preflight.targets.targets import Dataset, Folder, Loader, Shard, Source
@@ -143,8 +144,11 @@ class Datasets(Gather):
             ]
             lack, captioned = without_caption(facts.fields, undecided)
             few, images = (0, 0) if lack else few_texts(facts.fields, one.undecided.values())
-            dotted, samples = ((), 0) if self._asks(one.dataset) else dotted_fields(facts.fields)
-            if lack or few or dotted:
+            is_asked = self._asks(one.dataset)
+            dotted, samples = ((), 0) if is_asked else dotted_fields(facts.fields)
+            told = {each.caption for each in lack}
+            odd = () if is_asked else tuple(unlike(facts.fields, one.made, told))
+            if lack or few or dotted or odd:
                 whole = DatasetCaptions(
                     name=facts.name,
                     file=facts.file,
@@ -154,6 +158,7 @@ class Datasets(Gather):
                     images=images,
                     dotted=dotted,
                     samples=samples,
+                    unlike=odd,
                 )
                 yield Looked(facts=whole, target=one.dataset)
 

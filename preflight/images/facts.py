@@ -201,6 +201,11 @@ class FolderFacts:
     """How long those beside images are, and what is wrong with them; not of tables."""
 
     @property
+    def nameless_tables(self) -> list[str]:
+        """Tables that hold rows, none of which names an image."""
+        return [one.file for one in self.tables if one.rows and not (one.captioned or one.empty)]
+
+    @property
     def asks_sources(self) -> bool:
         """Whether sources decide on how grave something of it is."""
         told = self.left_behind, self.foreign, self.beside, self.pairing.unpaired, self.pairing.few

@@ -31,7 +31,7 @@ from preflight.ledger.store import mark_of
 from preflight.pairing.folder_contents import FolderContents
 from preflight.targets.sampled import DrawnSamples, outside
 from preflight.targets.targets import Folder, Source
-from preflight.values.names import name_of
+from preflight.values.names import name_of, shown
 from preflight.values.wire import from_wire, to_brief
 
 # Images that are looked up in the ledger at once.
@@ -53,6 +53,7 @@ class Folders(Gather):
         self._held: list[tuple[Images, FolderFacts, float | None]] = []  # until sources are read
         self._uses: dict[str, str] = {}
         self._needed = NeededBeside()
+        self._nameless: list[str] = []
         self._how = self._memory.how(IMAGE.name, {})
         self._seconds_each = IMAGE.seconds({}, run.job.root, run.job.look.depth)
 
@@ -267,6 +268,7 @@ class Folders(Gather):
         captions = one.captions.told()
         found = replace(found, images=one.looked_at, pictures=pictures, captions=captions)
         found = replace(found, unread_tables=unread)
+        self._nameless += found.nameless_tables if not found.pairing.whole else ()
         read_at = None if one.read else one.oldest
         if found.asks_sources:
             self._held.append((one, found, read_at))
@@ -274,6 +276,12 @@ class Folders(Gather):
             self.come.append(Looked(facts=found, target=one.target, read_at=read_at))
         self.come += not_seen(found)
         self.come += not_decoded(found.file, pictures, FolderFacts, one.target)
+
+    def remarks(self) -> Iterator[str]:
+        """Name tables beside images that name none of them."""
+        for name in self._nameless:
+            said = "has no file_name, and so names no image"
+            yield f"{shown(name)} {said}: nothing of it was held against the images."
 
     def needs(self, target: Target) -> bool:
         """Whether it is a source, which may say what becomes of an image without a caption."""

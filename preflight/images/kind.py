@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
+from preflight.formats.suffixes.images import is_image
 from preflight.images.facts import CaptionsSeen, FolderFacts, ImageDamage, Picture
 from preflight.kinds.kind import Kind
 from preflight.kinds.question import stamp_of
@@ -35,6 +36,12 @@ def _listed(facts: FolderFacts, root: str) -> Iterator[Same]:
     yield Same(what=f"files of {facts.file}", value=listed(names, "file"))
 
 
+def _counts(facts: FolderFacts) -> dict[str, int]:
+    """Count its images and captions; a link that leads nowhere, or a pipe, is none."""
+    no_files = sum(is_image(name) for name, _ in facts.unreadable)
+    return {"image": facts.pairing.images - no_files, "caption": facts.pairing.captions}
+
+
 FOLDER = Kind(
     name="folder",
     noun="folder of images",
@@ -45,7 +52,7 @@ FOLDER = Kind(
     facts={FolderFacts: "folder of images"},
     gather="preflight.images.gather:Folders",
     alike={FolderFacts: _listed},
-    counts=lambda facts: {"image": facts.pairing.images, "caption": facts.pairing.captions},
+    counts=_counts,
     depths={"index": "images by their ends", "bytes": "images not decoded"},
 )
 

@@ -150,7 +150,8 @@ def _seen_of(
     if not targets or (row.suffixes and not numbers.total()):
         return ""
     if part == "source":
-        return counted(numbers.total(), "source file")
+        read, unread = numbers.total(), left.get("source file", 0)
+        return share(read, read + unread, "source file")
     if part != "data":
         noun = "folder of checkpoints" if part == "checkpoint" else part
         many = "folders of checkpoints" if part == "checkpoint" else None

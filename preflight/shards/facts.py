@@ -93,6 +93,16 @@ class SampleFields(NamedTuple):
     """Samples of further sets."""
 
 
+class Unlike(NamedTuple):
+    """A shard that lacks a field in all of its samples."""
+
+    file: str
+    field: str
+    samples: int
+    having: int
+    """Samples of the whole data set that have it."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShardFacts:
     """One tar archive of samples, read to its end."""

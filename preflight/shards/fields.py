@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import compress, groupby, islice
+from typing import NamedTuple
 
-from preflight.pairing.rules import Groups
-from preflight.shards.facts import Field, FieldSet, SampleFields
+from preflight.formats.suffixes.images import EXTENSIONS
+from preflight.pairing.rules import PLAIN, Groups
+from preflight.shards.facts import Field, FieldSet, SampleFields, Unlike
 
 MOST = 100
 """Fields that are told, and sets of them."""
@@ -98,3 +100,35 @@ def _both(one: Field, other: Field) -> Field:
     files, size = one.files + other.files, one.bytes + other.bytes
     names = tuple(smallest[:_NAMES]), tuple(largest[:_NAMES])
     return Field(one.name, files, size, least, most, *names)
+
+
+class FieldsOf(NamedTuple):
+    """What the samples of a shard are made of."""
+
+    file: str
+    samples: int
+    fields: frozenset[str]
+
+
+def made_of(file: str, fields: SampleFields) -> FieldsOf | None:
+    """Keep of a shard what tells it from others; None where not all of it is known."""
+    if fields.more_sets or not fields.sets:
+        return None
+    every = frozenset(name for one in fields.sets for name in one.fields)
+    return FieldsOf(file, sum(one.samples for one in fields.sets), every)
+
+
+def unlike(
+    whole: SampleFields, shards: Mapping[str, FieldsOf | None], captions: Collection[str]
+) -> Iterator[Unlike]:
+    """Hold each shard against the others; images and captions are compared by their own rules."""
+    samples = sum(one.samples for one in whole.sets)
+    known = [one for one in shards.values() if one is not None]
+    for field in sorted({name for one in whole.sets for name in one.fields}):
+        extension = field.rpartition(".")[2]
+        if extension in EXTENSIONS or extension in PLAIN or field in captions:
+            continue
+        having = sum(one.samples for one in whole.sets if field in one.fields)
+        without = [one for one in known if field not in one.fields]
+        if 2 * having > samples and 2 * len(without) < len(shards):
+            yield from (Unlike(one.file, field, one.samples, having) for one in without)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -11,8 +10,16 @@ from preflight.host.start_method import default_start_method
 from preflight.objects.facts import ModelCopy
 from preflight.pipelines.facts import Reads
 from preflight.sources.batch_loops.handed import over_loaders
-from preflight.sources.deciding import by_itself, depends, is_called, of_the_job, values_given
-from preflight.sources.environment_reads import is_stored_before
+from preflight.sources.deciding import (
+    by_itself,
+    depends,
+    is_called,
+    loads_dotenv,
+    of_the_job,
+    reads_of,
+    stored_in,
+    values_given,
+)
 from preflight.sources.facts import (
     ComesTo,
     Conditions,
@@ -24,6 +31,7 @@ from preflight.sources.facts import (
     SourceFacts,
     SourceFile,
     Unguarded,
+    Unparsed,
 )
 from preflight.sources.flaws.facts import Returned
 from preflight.sources.flaws.find import of_all
@@ -32,7 +40,6 @@ from preflight.sources.mentions import function_of, is_of, stem_of, trains, whic
 from preflight.syntax.imports.reached import Unnamed
 from preflight.syntax.outcomes import Defaults
 from preflight.syntax.source_files import is_test
-from preflight.syntax.surroundings import launchers_in
 from preflight.values.names import shown
 
 # Launchers without whose variables a job stops that is not started by them.
@@ -75,6 +82,9 @@ class JobSources:
 
     unnamed: tuple[Unnamed, ...] = ()
     """Of the file of a factory, what neither that nor the file itself comes to."""
+
+    unparsed: dict[str, frozenset[str]] = field(default_factory=dict)
+    """By the script that imports them in every run, files that cannot be parsed."""
 
     model_copy: ModelCopy | None = None
     has_images: bool = True
@@ -119,6 +129,11 @@ class JobSources:
         matter = any(one.uses and name not in entries for name, one in self.files.items())
         return entries if matter and len(entries) <= _MOST_STARTS else []
 
+    def parsed_with(self) -> list[str]:
+        """Name the scripts that may be started, whose imports must be such as can be parsed."""
+        entries = self._entries() if self.is_folder and not self.implied else []
+        return entries if len(entries) <= _MOST_STARTS else []
+
     def perhaps(self) -> list[str]:
         """Name the files of a folder that may be started, by their names, and have no guard."""
         every = self.files if self.is_folder else {}
@@ -140,10 +155,12 @@ class JobSources:
         """Name the files of a folder that say which shards they open."""
         return [name for name, one in self.files.items() if one.opens and not is_test(name)]
 
-    def take(self, found: Iterable[ComesTo | Mentions | Opens | ScriptImports]) -> None:
+    def take(self, found: Iterable[ComesTo | Mentions | Opens | ScriptImports | Unparsed]) -> None:
         """Take in what files say of names that stand in others, and which shards scripts open."""
         for one in found:
-            if isinstance(one, ScriptImports):
+            if isinstance(one, Unparsed):
+                self.broken(one)
+            elif isinstance(one, ScriptImports):
                 self.ways[one.script] = one
             elif isinstance(one, Opens):
                 self.pipelines += one.pipelines
@@ -155,6 +172,20 @@ class JobSources:
             else:
                 self.mentions.append(one)
 
+    def broken(self, those: Unparsed) -> None:
+        """Take in which files cannot be parsed that a script imports in every run."""
+        self.unparsed[those.script] = frozenset(file for file, _, _ in those.files)
+        for file, line, reason in those.files:
+            own = self.files.get(file, SourceFile(file=file))
+            self.files[file] = own._replace(unreadable=(line, reason))
+
+    def _is_needed(self, file: str, entries: Sequence[str]) -> bool:
+        """Whether a file that cannot be parsed is one that no run can do without."""
+        starts = entries if self.is_folder else [self.name]
+        return bool(starts) and all(
+            file == one or file in self.unparsed.get(one, ()) for one in starts
+        )
+
     def facts(
         self, unguarded: Iterable[Unguarded | None] = (), more: Sequence[tuple[str, ...]] = ()
     ) -> SourceFacts:
@@ -162,17 +193,20 @@ class JobSources:
         method, method_from = default_start_method()
         files = list(self.files.values())
         unreadable = [(one.file, *one.unreadable) for one in files if one.unreadable is not None]
+        entries = tuple(self._entries()) if self.is_folder else ()
+        needed = [one for one in unreadable if self._is_needed(one[0], entries)]
+        others = [one for one in unreadable if one not in needed]
         draws: dict[str, str] = {}
         for one in files:
             told = {how: f"{one.file}:{at}" for how, at in one.draws._asdict().items() if at}
             draws = told | draws
-        entries = tuple(self._entries()) if self.is_folder else ()
         of_job = of_the_job(files, entries, self.ways)
         return SourceFacts(
             file=self.name,
             files=self.count,
             reads=tuple(self._judged()),
-            unreadable=(*unreadable, *more),
+            unreadable=tuple(needed),
+            passed_over=(*others, *more),
             is_folder=self.is_folder,
             scripts=sum(one.is_script is True for one in files) if self.is_folder else 0,
             entries=entries,
@@ -198,36 +232,12 @@ class JobSources:
 
     # --- reads
 
-    def _stored(self) -> dict[str, set[str]]:
-        """Give the variables that sources set, each with the files that do."""
-        stored: dict[str, set[str]] = {}
-        for name, one in self.files.items():
-            for store in () if is_test(name) else one.stores:
-                stored.setdefault(store.variable, set()).add(name)
-        return stored
-
-    def _has_dotenv(self) -> bool:
-        """Whether a file sets variables of which nobody knows the names."""
-        return any(one.loads_dotenv for one in self.files.values())
-
     def _reads(self) -> Iterator[EnvironmentRead]:
-        """Say of each read whether the variable is set, here or by the sources themselves."""
-        stored, dotenv = self._stored(), self._has_dotenv()
-        for name, one in self.files.items():
-            about = launchers_in(os.path.basename(name)) if name != self.name else frozenset()
-            for read in one.reads:
-                launcher = launcher_of(read.variable)
-                elsewhere = bool(stored.get(read.variable, set()) - {name})
-                loaded = dotenv and launcher is None
-                guarded = read.guarded or elsewhere or loaded or launcher in about
-                yield read._replace(
-                    is_set=read.variable in self.environment,
-                    guarded=guarded or is_stored_before(read, one.stores),
-                    is_lazy=name in self.lazy,
-                )
+        return reads_of(self.files, self.name, self.environment, self.lazy)
 
     def _judged(self) -> Iterator[EnvironmentRead]:
-        stored = None if self._has_dotenv() else frozenset(self._stored())
+        files = self.files.values()
+        stored = None if loads_dotenv(files) else frozenset(stored_in(files))
         defaults = Defaults(self.environment, stored)
         mentions = [one for one in self.mentions if not is_test(one.file)]
         for name, value in values_given(mentions):

@@ -2,11 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import os
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
+from preflight.host.environment import launcher_of
+from preflight.sources.environment_reads import is_stored_before
 from preflight.sources.facts import EnvironmentRead, Mentions, ScriptImports, SourceFile
 from preflight.sources.mentions import function_of, stem_of
 from preflight.syntax.source_files import is_test
+from preflight.syntax.surroundings import launchers_in
+
+
+def stored_in(files: Iterable[SourceFile]) -> dict[str, set[str]]:
+    """Give the variables that sources set, each with the files that do."""
+    stored: dict[str, set[str]] = {}
+    for one in files:
+        for store in () if is_test(one.file) else one.stores:
+            stored.setdefault(store.variable, set()).add(one.file)
+    return stored
+
+
+def loads_dotenv(files: Iterable[SourceFile]) -> bool:
+    """Whether a file sets variables of which nobody knows the names."""
+    return any(one.loads_dotenv for one in files)
+
+
+def reads_of(
+    files: Mapping[str, SourceFile],
+    named: str,
+    environment: Mapping[str, str],
+    lazy: Collection[str],
+) -> Iterator[EnvironmentRead]:
+    """Say of each read whether the variable is set, here or by the sources themselves."""
+    stored, dotenv = stored_in(files.values()), loads_dotenv(files.values())
+    for name, one in files.items():
+        about = launchers_in(os.path.basename(name)) if name != named else frozenset()
+        for read in one.reads:
+            launcher = launcher_of(read.variable)
+            elsewhere = bool(stored.get(read.variable, set()) - {name})
+            loaded = dotenv and launcher is None
+            guarded = read.guarded or elsewhere or loaded or launcher in about
+            yield read._replace(
+                is_set=read.variable in environment,
+                guarded=guarded or is_stored_before(read, one.stores),
+                is_lazy=name in lazy,
+            )
 
 
 def by_itself(read: EnvironmentRead) -> str | None:

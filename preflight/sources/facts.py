@@ -238,6 +238,14 @@ class ScriptImports(NamedTuple):
     """False where one of them imports what only a run can tell."""
 
 
+class Unparsed(NamedTuple):
+    """The sources that cannot be parsed and that a script of a folder imports in every run."""
+
+    script: str
+    files: tuple[tuple[str, str, str], ...]
+    """Of each its name, the line or nothing, and the reason."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceFacts:
     """Python sources, as they can be read without being run."""
@@ -250,7 +258,10 @@ class SourceFacts:
 
     reads: tuple[EnvironmentRead, ...] = ()
     unreadable: tuple[tuple[str, ...], ...] = ()
-    """Files that could not be parsed: (file, line or empty, reason)."""
+    """Files that could not be parsed and that every run needs: (file, line or empty, reason)."""
+
+    passed_over: tuple[tuple[str, ...], ...] = ()
+    """Others that could not be parsed, of which nobody knows whether the job needs them."""
 
     is_folder: bool = False
     """Whether a folder was named, of which not every file need be part of the job."""

@@ -131,6 +131,7 @@ class Sources(Gather):
             told = {"wanted": wanted, "returns": returns, "starts": starts}
             told |= {"holders": one.sources.holders(), "perhaps": one.sources.acts()}
             told |= {"ways": one.sources.followed()}
+            told |= {"parsed_with": [paths[name] for name in one.sources.parsed_with()]}
             how = self.run.memory.how(NAMES.name, {"root": self.run.job.root, **told})
             if self._remembered(one, how):
                 self._complete(one)
@@ -232,7 +233,7 @@ class Sources(Gather):
     def _is_open(own: JobSources) -> bool:
         """Whether something is to be looked for in all files."""
         more = (own.looped_over(), own.holders(), own.starts(), own.acts(), own.followed())
-        return any((*wanted_for(own.open()), *more))
+        return any((*wanted_for(own.open()), *more, own.parsed_with()))
 
     def _complete(self, one: Tree) -> None:
         own = one.sources
@@ -244,22 +245,44 @@ class Sources(Gather):
         more = ((own.name, "", f"holds more than {MOST_FILES:,} sources"),)
         facts = own.facts((one.unguarded for one in own.files.values()), more if one.cut else ())
         self._told += _of_entries(facts, own)
+        self.come += _without_some(facts, one.target)
+        self.come += _unparsable(facts)
         self.come.append(Looked(facts=facts, target=one.target, read_at=one.oldest))
 
     def judged(
         self, question: Question, facts: SourceFacts, read_at: float | None
     ) -> Iterator[Look]:
         """Say of a script that it cannot be parsed."""
-        if not facts.unreadable:
+        yield from _without_some(facts, question.target)  # type: ignore[arg-type]  # a Source
+        itself = [one for one in facts.unreadable if one[0] == facts.file]
+        if not itself:
+            yield from _unparsable(facts)
             yield Looked(facts=facts, target=question.target, read_at=read_at)
             return
         self.run.tell(question.target, facts)
         if question.target.implied:  # type: ignore[attr-defined]  # a Source
             yield Left(reason="cannot be parsed, as its import says", kinds=question.gives)
             return
-        for file, line, reason in facts.unreadable:
-            place = Location(file=file, line=int(line) if line else None)
-            yield Failed(at=place, error=reason, kinds=question.gives, fix=_FIX)
+        yield from _unparsable(facts)
+
+
+def _unparsable(facts: SourceFacts) -> Iterator[Failed]:
+    """Say which files cannot be parsed that no run can do without."""
+    for file, line, reason in facts.unreadable:
+        place = Location(file=file, line=int(line) if line else None)
+        yield Failed(at=place, error=reason, kinds=(SourceFacts,), fix=_FIX)
+
+
+def _without_some(facts: SourceFacts, target: Source) -> Iterator[Left]:
+    """Say which others cannot be parsed: the rest was looked at without them."""
+    reasons: dict[str, list[str]] = {}
+    for file, line, reason in facts.passed_over:
+        reasons.setdefault(reason, []).append(f"{file}:{line}" if line else file)
+    for reason, files in reasons.items():
+        said = f"{reason} ({first_of(files, len(files), _PLACES)})"
+        yield Left(
+            reason=said, kinds=(SourceFacts,), count=len(files), noun="source file", target=target
+        )
 
 
 def _of_entries(facts: SourceFacts, own: JobSources) -> Iterator[str]:

@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 from preflight.kinds.kind import Kind
-from preflight.sources.facts import ComesTo, Mentions, Opens, ScriptImports, SourceFacts, SourceFile
+from preflight.sources.facts import (
+    ComesTo,
+    Mentions,
+    Opens,
+    ScriptImports,
+    SourceFacts,
+    SourceFile,
+    Unparsed,
+)
 from preflight.targets.targets import Source
 
 SECONDS = 1.5e-3
@@ -21,7 +29,7 @@ SOURCE = Kind(
     gather="preflight.sources.gather:Sources",
     seconds=lambda _plain, _root, _depth: 0.1,
     offers="preflight.sources.makers.offers:offers",
-    counts=lambda facts: {"file": facts.files},
+    counts=lambda facts: {"file": facts.files - len(facts.passed_over)},
 )
 
 EACH = Kind(
@@ -35,7 +43,7 @@ EACH = Kind(
 NAMES = Kind(
     name="source-names",
     noun="source",
-    answers=(ComesTo, Mentions, Opens, ScriptImports),
+    answers=(ComesTo, Mentions, Opens, ScriptImports, Unparsed),
     reader="preflight.sources.read:look_for_names",
 )
 

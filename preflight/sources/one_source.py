@@ -86,18 +86,18 @@ def words_in(content: bytes, name: str, *, loops: bool = True) -> Words:
 
 def look_into(path: str, name: str, place: int = 0, *, loops: bool = True) -> SourceFile | None:
     """Look at a file, by itself; None where nothing in it matters."""
+    bare = SourceFile(file=name)
     try:
         content = content_of(path)
         words = words_in(content, name, loops=loops)
-        bare = SourceFile(file=name, is_script=_is_script(content, name))
-        found = bare
+        found = bare = bare._replace(is_script=_is_script(content, name))
         if words.any:
             found = of_parsed(parse(content), name, words)._replace(is_script=bare.is_script)
     except UnparsableError as error:
         told = str(error.line or ""), str(error)
-        return SourceFile(file=name, place=place, unreadable=told)
+        return bare._replace(place=place, unreadable=told)
     except OSError as error:
-        return SourceFile(file=name, place=place, unreadable=("", error.strerror or str(error)))
+        return bare._replace(place=place, unreadable=("", error.strerror or str(error)))
     return None if found == SourceFile(file=name) else found._replace(place=place)
 
 

@@ -20,6 +20,7 @@ from preflight.sources.facts import (
     ScriptImports,
     SourceFacts,
     SourceFile,
+    Unparsed,
 )
 from preflight.sources.flaws.tuples import returned_in
 from preflight.sources.mentions import Wanted, wanted_for
@@ -69,7 +70,9 @@ def look_into_files(asked: Asked) -> Iterator[SourceFile]:
         asked.alive()
 
 
-def look_for_names(asked: Asked) -> Iterator[ComesTo | Mentions | Opens | ScriptImports]:
+def look_for_names(
+    asked: Asked,
+) -> Iterator[ComesTo | Mentions | Opens | ScriptImports | Unparsed]:
     """Look in all files of a folder for what decides whether reads, and shards, are come to."""
     texts = [
         SearchedText(name=name_of(path, asked.root), path=path) for path in asked.wire["paths"]
@@ -85,6 +88,9 @@ def look_for_names(asked: Asked) -> Iterator[ComesTo | Mentions | Opens | Script
     yield from importers(texts, asked.wire["perhaps"], asked.alive)
     yield from _come_to(asked.wire["starts"], asked.root, asked.alive)
     yield from ways(texts, asked.wire["ways"], asked.alive)
+    for path in asked.wire["parsed_with"]:
+        if stops := on_the_way(path, asked.root, asked.alive).stops:
+            yield Unparsed(name_of(path, asked.root), stops)
 
 
 def _come_to(scripts: Iterable[str], root: str, alive: Callable[[], None]) -> Iterator[ComesTo]:
@@ -172,10 +178,14 @@ def _read_script(source: Source, root: str, alive: Callable[[], None]) -> Source
     if not source.implied:  # a module that makes a loader is no script that is started
         way = on_the_way(path, root, alive)
         own.lazy, own.started = way.lazy, way.started
+        own.broken(Unparsed(name, way.stops))
+        for module in way.broken:
+            told = module.line, module.reason
+            own.files[module.file] = SourceFile(file=module.file, unreadable=told)
         each += [
             SearchedText(name=one.file, code=one.parsed) for one in way.modules if one.file != name
         ]
-        own.count = len(each)
+        own.count = len(each) + len(own.files)
         code = [Code(one.name, one.parsed()) for one in each]
         own.model_copy = copier_of(code, entry=name)
     elif source.holds:

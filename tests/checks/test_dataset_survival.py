@@ -668,7 +668,7 @@ def test_samples_for_which_map_gives_none_are_told_as_such(tmp_path: Path) -> No
 
     report, out = _said(tmp_path, stages.replace("FUNCTION", "some"), 0, NAMES)
 
-    assert survival(report), report
+    assert survival(report), report.to_json()
     (found,) = survival(report)
     assert 0 < out < 24
     assert found.message == f"{out} of 24 samples come through"

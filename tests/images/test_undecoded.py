@@ -8,7 +8,7 @@ from pathlib import Path
 from unittest import mock
 
 import pytest
-from PIL import Image, features
+from PIL import Image, UnidentifiedImageError, features
 
 import preflight
 from preflight.findings.report import Report
@@ -135,7 +135,7 @@ BY_MAGIC = {
 
 @pytest.mark.parametrize("depth", ["index", "bytes"])
 def test_a_format_is_known_by_its_first_bytes(tmp_path: Path, depth: str) -> None:
-    """A suffix says nothing of it, and one whose reader is not here is not damaged."""
+    """A suffix says nothing of it; one whose reader is not here is misnamed, and not damaged."""
     for form, content in BY_MAGIC.items():
         put(tmp_path, f"photos/{form}.jpg", content=content)
     put(tmp_path, "photos/whole.jpg", content=picture("JPEG"))
@@ -143,7 +143,9 @@ def test_a_format_is_known_by_its_first_bytes(tmp_path: Path, depth: str) -> Non
     report = run(tmp_path, "photos", depth)
 
     told = [form for form in BY_MAGIC if f"nothing here decodes {form}" in " ".join(report.reasons)]
-    assert (told, report.findings) == (list(BY_MAGIC), ())
+    assert told == list(BY_MAGIC)
+    assert {one.severity.name for one in report.findings} == {"WARNING"}
+    assert all(one.message.endswith(" named .jpg") for one in report.findings)
 
 
 @pytest.mark.parametrize("word", ["photos/a", "data=photos/a", "photos/a.jpg_large"])
@@ -232,3 +234,19 @@ def test_a_plug_in_that_is_installed_decodes_them(
     report = run(tmp_path, "photos")
 
     assert [one.check for one in report.findings] == ["image-damaged"]
+
+
+def test_under_the_name_of_another_format_it_is_told(tmp_path: Path) -> None:
+    """Plainly, Pillow raises on it; a name of its own says that it is meant to be one."""
+    for number in range(3):
+        put(tmp_path, f"photos/{number}.jpg", content=picture("JPEG"))
+        put(tmp_path, f"photos/{number}.heic", content=HEIC)
+    assert run(tmp_path, "photos").findings == ()
+    put(tmp_path, "photos/3.jpg", content=HEIC)
+
+    with pytest.raises(UnidentifiedImageError):
+        Image.open(tmp_path / "photos/3.jpg")
+    (finding,) = run(tmp_path, "photos").findings
+
+    assert (finding.check, finding.severity.name) == ("image-damaged", "WARNING")
+    assert finding.message == "1 of 7 images is HEIF named .jpg"

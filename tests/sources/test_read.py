@@ -404,7 +404,7 @@ def test_a_file_that_is_not_there_cannot_be_read(tmp_path: Path) -> None:
 def test_a_file_that_may_not_be_read_is_told(tmp_path: Path) -> None:
     (tmp_path / "a.py").touch(mode=0)
 
-    (unreadable,) = look(tmp_path).unreadable
+    (unreadable,) = look(tmp_path).passed_over
 
     assert unreadable[0] == "a.py"
 
@@ -434,7 +434,7 @@ def test_the_facts_go_to_json_and_back(tmp_path: Path) -> None:
     (tmp_path / "c.py").write_text(text, "utf-8")
     facts = look(tmp_path)
 
-    assert facts.reads and facts.unreadable and facts.unguarded
+    assert facts.reads and facts.passed_over and facts.unguarded
     assert from_wire(SourceFacts, json.loads(json.dumps(to_wire(facts)))) == facts
 
 

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from typing import NamedTuple
 
 from preflight.syntax.parsing import UnparsableError, parse
 from preflight.syntax.running import FUNCTIONS
@@ -39,6 +40,16 @@ def _module(content: bytes, path: str, dotted: tuple[str, ...], root: str) -> Mo
     return Module(name_of(path, root), parse(content), path, dotted)
 
 
+class BrokenModule(NamedTuple):
+    """A module that cannot be parsed."""
+
+    file: str
+    line: str
+    """Where, or nothing."""
+
+    reason: str
+
+
 @dataclass(slots=True)
 class Modules:
     """The modules below one folder, each read once and when it is first asked for."""
@@ -48,6 +59,8 @@ class Modules:
 
     root: str = ""
     known: dict[tuple[str, ...], Module | None] = field(default_factory=dict)
+    broken: dict[tuple[str, ...], BrokenModule] = field(default_factory=dict)
+    """Those that are there and cannot be parsed."""
 
     def look_in(self, folders: Iterable[str]) -> bool:
         """Look in more folders, also for what was not found before; say whether any is new."""
@@ -84,8 +97,12 @@ class Modules:
             if len(content) > _LARGEST_FILE:
                 return None
             module = _module(content, path, dotted, self.root)
-        except (OSError, UnparsableError):
-            return None  # its import says so itself
+        except OSError:
+            return None
+        except UnparsableError as error:
+            line = str(error.line or "")
+            self.broken[dotted] = BrokenModule(name_of(path, self.root), line, str(error))
+            return None
         self.known[dotted] = module
         return module
 

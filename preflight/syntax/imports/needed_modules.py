@@ -10,7 +10,13 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache, lru_cache
 from typing import NamedTuple
 
-from preflight.syntax.imports.modules import MOST_MODULES, Modules, dotted_of, places_of_job
+from preflight.syntax.imports.modules import (
+    MOST_MODULES,
+    BrokenModule,
+    Modules,
+    dotted_of,
+    places_of_job,
+)
 from preflight.syntax.imports.path_of_modules import added_to_path, texts_in
 from preflight.syntax.running import text_of
 from preflight.syntax.scopes import Module
@@ -35,6 +41,12 @@ class NeededModules(NamedTuple):
     started: frozenset[str] = frozenset()
     """Files of them that are run as a script is: `runpy.run_path("x.py", run_name="__main__")`."""
 
+    stops: tuple[BrokenModule, ...] = ()
+    """Those that cannot be parsed and that every run imports, so that it ends there."""
+
+    broken: tuple[BrokenModule, ...] = ()
+    """Others that cannot be parsed."""
+
 
 def on_the_way(path: str, root: str, alive: Callable[[], None] = lambda: None) -> NeededModules:
     """Follow the imports of a script, wherever in it they stand; packages run before their modules.
@@ -48,13 +60,15 @@ def on_the_way(path: str, root: str, alive: Callable[[], None] = lambda: None) -
     modules = Modules(folders=tuple(folders), root=root)
     named = modules.read_file(full, dotted_of(full, _packages_around(full, home)[-1]))
     if named is None:
-        return NeededModules((), frozenset())
+        return NeededModules((), frozenset(), stops=tuple(modules.broken.values()))
     packages = [one for one in modules.chain(named.dotted[:-1]) if one is not named]
     way = _Way(modules, home, named)
     way.follow([*packages, named], alive)
     files = tuple(way.found.values())
     lazy = frozenset(one.file for one in files) - way.sure
-    return NeededModules(files, lazy, frozenset(way.started))
+    stops = tuple(modules.broken[one] for one in way.stops)
+    broken = tuple(one for one in modules.broken.values() if one not in stops)
+    return NeededModules(files, lazy, frozenset(way.started), stops, broken)
 
 
 class _Visit(NamedTuple):
@@ -83,6 +97,9 @@ class _Way:
 
         self.started = {named.file}
         """Files that are run as a script is."""
+
+        self.stops: list[tuple[str, ...]] = []
+        """Modules that cannot be parsed and are imported so."""
 
         self._later: deque[Module] = deque()
         self._is_known_better = False
@@ -137,12 +154,23 @@ class _Way:
         for node, is_later in _imports(module, is_entry=module.file in self.started):
             if is_sure is is_later and module.file in self.sure:
                 continue
+            known = len(self._modules.broken)
             those = _run_by(node, module, self._modules)
+            new = list(self._modules.broken)[known:] if is_sure else ()
+            self.stops += (one for one in new if not self._may_be_a_name(one))
             if isinstance(node, ast.Call) and _is_started(node):
                 ran = {one.file for one in those[-1:]} - self.started
                 self._is_known_better |= any(one.file in ran for one in self.found.values())
                 self.started |= ran
             yield those
+
+    def _may_be_a_name(self, dotted: tuple[str, ...]) -> bool:
+        """Whether a package itself may hold what is imported of it, so that no module is."""
+        package = self._modules.known.get(dotted[:-1])
+        names = None if package is None else package.names
+        return names is not None and (
+            bool(names.stars) or dotted[-1] in names or "__getattr__" in names
+        )
 
 
 def _packages_around(path: str, home: str) -> tuple[str, ...]:
