@@ -48,6 +48,9 @@ _STOP = ("slurm", "mpi")
 # Scripts of a folder of which each is followed by itself.
 _MOST_STARTS = 8
 
+# Files of a folder that can be parsed in a fraction of a second.
+_FEW_FILES = 100
+
 
 @dataclass(slots=True)
 class JobSources:
@@ -130,8 +133,12 @@ class JobSources:
         return entries if matter and len(entries) <= _MOST_STARTS else []
 
     def parsed_with(self) -> list[str]:
-        """Name the scripts that may be started, whose imports must be such as can be parsed."""
-        entries = self._entries() if self.is_folder and not self.implied else []
+        """Name the scripts that may be started, whose imports must be such as can be parsed.
+
+        Of many files, those that say nothing that matters are parsed only where another cannot be.
+        """
+        matters = self.count <= _FEW_FILES or any(one.unreadable for one in self.files.values())
+        entries = self._entries() if self.is_folder and not self.implied and matters else []
         return entries if len(entries) <= _MOST_STARTS else []
 
     def perhaps(self) -> list[str]:

@@ -50,6 +50,7 @@ from preflight.syntax.parsing import UnparsableError, parse
 from preflight.syntax.source_files import content_of, is_test
 from preflight.targets.targets import Source
 from preflight.values.names import name_of
+from preflight.values.this_process import uncollected
 from preflight.values.wire import from_wire
 
 _LOOPS = Words(environment=False, loops=True)
@@ -57,23 +58,32 @@ _LOOPS = Words(environment=False, loops=True)
 
 def look(asked: Asked) -> Iterator[SourceFacts]:
     """Read a script that is asked about, with what it imports."""
-    yield _read_script(from_wire(Source, asked.wire), asked.root, asked.alive)
+    with uncollected():
+        yield _read_script(from_wire(Source, asked.wire), asked.root, asked.alive)
 
 
 def look_into_files(asked: Asked) -> Iterator[SourceFile]:
     """Look at each of several files of a folder, by itself."""
-    for place, path in enumerate(asked.wire["paths"]):
-        asked.opening(place)
-        found = look_into(path, name_of(path, asked.root), place, loops=asked.wire["loops"])
-        if found is not None:
-            yield found
-        asked.alive()
+    with uncollected():
+        for place, path in enumerate(asked.wire["paths"]):
+            asked.opening(place)
+            found = look_into(path, name_of(path, asked.root), place, loops=asked.wire["loops"])
+            if found is not None:
+                yield found
+            asked.alive()
 
 
 def look_for_names(
     asked: Asked,
 ) -> Iterator[ComesTo | Mentions | Opens | ScriptImports | Unparsed]:
     """Look in all files of a folder for what decides whether reads, and shards, are come to."""
+    with uncollected():
+        yield from _named_in(asked)
+
+
+def _named_in(
+    asked: Asked,
+) -> Iterator[ComesTo | Mentions | Opens | ScriptImports | Unparsed]:
     texts = [
         SearchedText(name=name_of(path, asked.root), path=path) for path in asked.wire["paths"]
     ]

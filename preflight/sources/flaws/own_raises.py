@@ -75,13 +75,13 @@ class OwnRaises:
         if not isinstance(call, ast.Call):
             return None
         function = call.func
-        name = function.id if isinstance(function, ast.Name) else ""
-        if name in parameters(body) | stored(body.node.body) and body.name:
-            return None
+        bare = name = function.id if isinstance(function, ast.Name) else ""
         if isinstance(function, ast.Attribute) and last_name(function.value) in {"self", "cls"}:
             name = f"{body.owner}.{function.attr}" if body.owner else ""
         found = self._bodies.get(name)
         if found is None or isinstance(found.node, ast.Module) or found.node.decorator_list:
+            return None
+        if body.name and bare and bare in parameters(body) | stored(body.node.body):
             return None
         return None if any(isinstance(one, _YIELDS) for one in found.nodes) else found
 
