@@ -7,7 +7,8 @@ What it finds
     tensor or a key of its dict that nearly all files beside it hold, where these are five or more
     (a warning of masks and the like); and every record whose bytes no longer agree with their
     checksum. Files that carry no checksums are judged by their structure, .safetensors and .npy
-    also by whole pages of zeros in the midst of a row. Parts of torch.distributed.checkpoint
+    also by whole pages of zeros in the midst of a row, and at their end where those beside them end
+    in numbers (zeros that may be padding are left alone). Parts of torch.distributed.checkpoint
     (.distcp) are looked at item by item; that one is not there, ends too early, or is of another
     save, is told of .metadata. With --depth index the structure is all that is looked at, and the
     pickles of torch. In a folder of checkpoints, those that have a newer one beside them are

@@ -14,6 +14,7 @@ from base64 import b64encode
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
+from preflight.cached_files.blank_ends import Beside, without_end
 from preflight.cached_files.cache_listing import suffix_of
 from preflight.cached_files.dcp_part import look_at_part
 from preflight.cached_files.dcp_plan import is_plan, look_at_plan
@@ -62,7 +63,7 @@ def look(asked: Asked) -> Iterator[CachePiece]:
             asked.some(seen.piece(), count)
             seen, told = _Seen(), now
         asked.opening(place)
-        _read(asked, folder + name, seen)
+        _read(asked, folder + name, seen, Beside(folder, asked.wire["names"], place))
     yield seen.piece()
 
 
@@ -99,7 +100,7 @@ class _Seen:
         )
 
 
-def _read(asked: Asked, path: str, seen: _Seen) -> None:
+def _read(asked: Asked, path: str, seen: _Seen, beside: Beside) -> None:
     before = GONE
     try:
         descriptor, status = _open_file(path)
@@ -107,6 +108,8 @@ def _read(asked: Asked, path: str, seen: _Seen) -> None:
             before = marked(status if _SAME else os.stat(path))
             held = _look_at_file(descriptor, before[0], path, asked.depth, asked.alive)
             held = _refused(held, asked.wire.get("torch"))
+            if asked.depth != "index" and held.flaw is None:
+                held = without_end(descriptor, before[0], held, beside)
             after = marked(os.fstat(descriptor) if _SAME else os.stat(path))
         finally:
             os.close(descriptor)

@@ -36,7 +36,7 @@ _BLOCK = 1024
 _MOST_CHANNELS = 8
 
 # Zero bytes that are none of a tensor's own by chance, where at most one in eight elements is zero.
-_NO_CHANCE = 256
+NO_CHANCE = 256
 _FEW = 8
 
 
@@ -187,12 +187,41 @@ def lost_pages(
                 and not _is_in_steps(inside.steps_to(begin), other.steps_to(end))
             )
         else:
-            enough = inside.is_inside_row(begin) and inside.end - begin >= _NO_CHANCE
+            enough = inside.is_inside_row(begin) and inside.end - begin >= NO_CHANCE
             later = sum(one.end - one.begin for one in laid if begin < one.begin)
-            lost = enough and (later >= _NO_CHANCE or begin < inside.last_part() < inside.end)
+            lost = enough and (later >= NO_CHANCE or begin < inside.last_part() < inside.end)
         if lost:
             return begin, end, inside
     return None
+
+
+def blank_end(read: Read, tensors: Iterable[Laid], size: int) -> int | None:
+    """Give where the last pages begin, if they are zeros that a tensor may have of itself.
+
+    They begin behind numbers that are none, inside of a row, or of one channel and not of the one
+    before it: so does some padding. Whether they are lost, files beside this one say, where these
+    end in numbers.
+    """
+    begin = size - (size % PAGE or PAGE)
+    while begin > 0 and not any(read(begin, min(PAGE, size - begin))):
+        begin -= PAGE
+    begin += PAGE
+    inside = next((one for one in tensors if one.begin < begin < one.end), None)
+    if inside is None or inside.end - begin < NO_CHANCE or not _is_dense(read, inside, begin):
+        return None
+    in_row = inside.seldom_begins_at(begin) and inside.is_inside_row(begin)
+    return begin if in_row or _is_of_one_part(read, inside, begin) else None
+
+
+def _is_of_one_part(read: Read, tensor: Laid, begin: int) -> bool:
+    """Whether zeros begin inside of a part, where the one before it has other numbers."""
+    part = tensor.end - tensor.last_part()
+    if not part or begin - part < tensor.begin or (begin - tensor.begin) % part == 0:
+        return False
+    before = bytes(read(begin - part, min(NO_CHANCE, tensor.end - begin)))
+    element = tensor.element
+    zeros = sum(not any(before[at : at + element]) for at in range(0, len(before), element))
+    return zeros * element * _FEW <= len(before)
 
 
 def _is_in_steps(begin: int, end: int) -> bool:
@@ -211,7 +240,7 @@ def _is_dense(read: Read, tensor: Laid, end: int) -> bool:
     """
     element = tensor.element
     last = end - (end - tensor.begin) % element  # the element that a page may begin inside of
-    begin = max(tensor.begin, last - _NO_CHANCE)
+    begin = max(tensor.begin, last - NO_CHANCE)
     before = bytes(read(begin, last - begin))
     zeros = sum(not any(before[at : at + element]) for at in range(0, len(before), element))
     return any(before[-element:]) and zeros * element * _FEW <= len(before)

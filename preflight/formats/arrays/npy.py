@@ -231,6 +231,17 @@ def _floats(begin: int, end: int, header: bytes, element: int) -> Iterator[Laid]
         yield Laid(b"", begin, end, element, tuple(order))
 
 
+def floats_in(read: Read, size: int) -> list[Laid]:
+    """Give the array of a file that is whole, where it is of floating point."""
+    start = bytes(read(0, 12))
+    at, length = _place_of_header(start)
+    if length > MOST_HEADER:
+        return []
+    header = bytes(read(at, length))
+    element = _element(header, start[6])
+    return [] if element is None else list(_floats(at + length, size, header, element))
+
+
 def _sides(header: bytes) -> list[bytes]:
     shape = _SHAPE.search(header)
     return [] if shape is None else re.findall(rb"\d+", shape[1])

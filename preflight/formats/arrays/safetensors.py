@@ -63,6 +63,13 @@ def check(read: Read, size: int) -> tuple[str, ...]:
     return () if usual is None else names_of(bytes(header))
 
 
+def floats_in(read: Read, size: int) -> list[Laid]:
+    """Give the tensors of floating point of a file that is whole, where its header is as usual."""
+    length = int.from_bytes(bytes(read(0, 8)), "little")
+    header = exactly(read, 8, min(length, size - 8))
+    return _floats(header, 8 + length) if end_of_usual(header) is not None else []
+
+
 def _floats(header: Block, begin: int) -> list[Laid]:
     """Give the tensors of floating point, where they begin behind the header that is here."""
     return [Laid(*one).moved(begin) for one in floats_of(bytes(header))]
