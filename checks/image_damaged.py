@@ -7,12 +7,13 @@ What it finds
     chunks of a WebP; what looks odd, and every other format, is decoded, JPEGs with libjpeg's
     warnings on, which Pillow keeps to itself. `--depth index` looks at both ends only; `--depth
     decode` decodes every image, and finds more of the changed bytes that leave the structure whole.
-    A warning, not an error: images too large for Pillow, and JPEGs that decode with bytes left
-    over; images of a format that nothing here decodes, under the name of another (a HEIC named
-    `.jpg`); and the `._dog.jpg` that macOS puts beside images, unless a source lists the folder
-    without names that begin with a dot; and the few files among images that are none (`Thumbs.db`,
-    `notes.txt`), where a data set of the job's takes every file of a folder. Nothing is said of a
-    shard whose loader takes no images, and decodes none.
+    A warning, not an error: images too large for Pillow, JPEGs that decode with bytes left over,
+    and a GIF or TIFF of several pictures that stops behind the first; images of a format that
+    nothing here decodes, under the name of another (a HEIC named `.jpg`); the `._dog.jpg` that
+    macOS puts beside images, unless a source lists the folder without names that begin with a dot;
+    and the few files among images that are none (`Thumbs.db`, `notes.txt`), where a data set of the
+    job's takes every file of a folder. Nothing is said of a shard whose loader takes no images, and
+    decodes none.
 
 Why it matters
     Some of these raise in a worker after hours, and take the run with them; those are a warning
@@ -45,6 +46,8 @@ _WHY = {
     "zeros": "Pillow opens it without complaint, and part of the picture is wrong.",
     "undecodable": "Pillow opens it without complaint, and part of the picture may be wrong.",
     "leftover": "It is often sound; but a damaged spot further up leaves the same trace.",
+    "frames": "Its first picture is whole, and all that most trainers read; what goes through all "
+    "of them stops there, or misses the rest without a word.",
 }
 
 _TOO_MANY_PIXELS = "Pillow raises DecompressionBombError on more than 178,956,970 pixels."
@@ -115,7 +118,7 @@ def image_damaged(facts: ShardFacts | FolderFacts, _job: Job) -> Iterator[Findin
 
 
 def _is_mild(one: ImageDamage) -> bool:
-    return one.kind in ("huge", "leftover")
+    return one.kind in ("huge", "leftover", "frames")
 
 
 def _coped_with(one: ImageDamage, facts: ShardFacts | FolderFacts, number: int) -> str:

@@ -26,7 +26,8 @@ class ImageDamage(NamedTuple):
     """The file, or the member of a shard."""
 
     kind: str
-    """`empty`, `cut`, `foreign`, `not-fetched`, `zeros`, `undecodable`, `leftover`, `huge`."""
+    """`empty`, `cut`, `foreign`, `not-fetched`, `zeros`, `undecodable`, `leftover`, `huge`,
+    `frames` (a later picture of several is cut)."""
 
     text: str
     """As a predicate with its numbers: `stops before its end marker`."""

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from preflight.formats.bytes.blocks import BLOCK, Read
 from preflight.formats.bytes.window import Window
 from preflight.formats.magic import HEAD, what_is, with_article
+from preflight.formats.pictures.gif import lost_picture
 from preflight.formats.pictures.heads import shape_in, shape_of
 from preflight.formats.pictures.image_structure import ImageStructure
 from preflight.formats.pictures.picture import MARKED, MOST_PIXELS, TAIL, has_both_ends, walk_image
@@ -18,6 +19,7 @@ from preflight.images.decoding import (
     Loaded,
     left_undecoded,
     load_with_pillow,
+    lost_page,
     refusal,
     told_by_pillow,
     undecodable,
@@ -165,7 +167,14 @@ def _damage(
         return flaw.kind, flaw.text
     if refused and (what.endswith(" image") or data.startswith(_PNG_AS_TEXT)):
         return _taken_for_text(data) or told_by_pillow(refused, what, data)
-    return told_by_pillow(refused, what, data) if refused else None
+    return told_by_pillow(refused, what, data) if refused else _lost_behind_the_first(data, what)
+
+
+def _lost_behind_the_first(data: bytes, what: str) -> tuple[str, str] | None:
+    """Tell an image of several pictures that stops in a later one."""
+    find = {"GIF image": lost_picture, "TIFF image": lost_page}.get(what)
+    flaw = find(data) if find is not None else None
+    return None if flaw is None else (flaw.kind, flaw.text)
 
 
 def _taken_for_text(data: bytes) -> tuple[str, str] | None:
