@@ -81,6 +81,27 @@ HEALTHY = {
         "x = sorted(set(captions))\n"
         "    return [one for i, one in enumerate(x) if i % world == rank]"
     ),
+    "gone through": "for one in set(captions):\n        work(one)",
+    "gone through, and measured": (
+        "sizes = {}\n    for one in set(captions):\n        sizes[one] = len(one)\n    return sizes"
+    ),
+    "numbers by a name, counted by rank": (
+        "u = set(indices)\n    for i, one in enumerate(u):\n"
+        "        if i % world == rank:\n            work(one)"
+    ),
+    "numbered once they are sorted": (
+        "v = {}\n    for one in sorted(set(captions)):\n        v[one] = len(v)\n    return v"
+    ),
+    "a comprehension that is sorted": "x = sorted(one for one in set(captions))\n    return x[:2]",
+    "a comprehension that is sorted later": (
+        "x = [one.lower() for one in set(captions)]\n    x.sort()\n    return x[rank::world]"
+    ),
+    "a sum of a comprehension": "return sum([len(one) for one in set(captions)])",
+    "a set zipped with itself": "u = set(captions)\n    return dict(zip(u, map(len, u)))",
+    "made of itself": (
+        "x = list(set(captions))\n    x = [one for one in x]\n    x = [one for one in x]\n"
+        "    return len(x)"
+    ),
     "the first order": "x = list(dict.fromkeys(captions))\n    return x[rank::world]",
 }
 DAMAGED = {
@@ -140,6 +161,29 @@ DAMAGED = {
         "    return list(x)[rank::world]"
     ),
     "picked": "x = list(set(captions))\n    return x[rank]",
+    "counted by a name": (
+        "u = set(captions)\n    for i, one in enumerate(u):\n"
+        "        if i % world == rank:\n            work(one)"
+    ),
+    "counted once it is filled": (
+        "names = set()\n    for one in captions:\n        names.add(one)\n"
+        "    return [one for i, one in enumerate(names) if i % world == rank]"
+    ),
+    "a comprehension of it": (
+        "x = [one.lower() for one in set(captions)]\n    return x[rank::world]"
+    ),
+    "a comprehension between": (
+        "x = list(set(captions))\n    y = [one.lower() for one in x]\n    return y[rank::world]"
+    ),
+    "zipped as a set": "return dict(zip(set(captions), range(9)))",
+    "zipped by a name": "u = set(captions)\n    return dict(zip(u, range(len(u))))",
+    "numbered one by one": (
+        "v = {}\n    for one in set(captions):\n        v[one] = len(v)\n    return v"
+    ),
+    "numbered one by one, by a name": (
+        "v = {}\n    words = set(captions)\n    for one in words:\n"
+        "        if one not in v:\n            v[one] = len(v)\n    return v"
+    ),
 }
 
 

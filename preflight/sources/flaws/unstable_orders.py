@@ -51,11 +51,12 @@ def unstable_orders(body: Body, parsed: Parsed, file: str) -> Iterator[UnstableO
     for node in nodes:
         if not isinstance(node, ast.expr):
             continue
-        if not _is_unsorted(node, sets) and not _is_counted(node, around):
+        if not _is_unsorted(node, sets) and not _is_counted(node, sets - again, around):
             continue
         if handed_alone(node) in again and not _is_given(node, handed_alone(node), around):
             continue
-        if of_numbers(node):
+        origins = _origins(node, nodes)
+        if any(map(of_numbers, origins)):
             continue
         if isinstance(around.get(id(node)), (ast.Assign, ast.AnnAssign)):
             use = _use_of_name(around[id(node)], nodes, around)  # type: ignore[arg-type]
@@ -64,6 +65,7 @@ def unstable_orders(body: Body, parsed: Parsed, file: str) -> Iterator[UnstableO
         if use is None:
             continue
         code = code_of(node, parsed.lines)
+        said = " ".join(code_of(one, parsed.lines) for one in (node, *origins))
         yield UnstableOrder(
             file=file,
             line=node.lineno,
@@ -72,7 +74,7 @@ def unstable_orders(body: Body, parsed: Parsed, file: str) -> Iterator[UnstableO
             used=Spot(use.node.lineno, code_of(use.node, parsed.lines)),
             how=use.how,
             by_rank=use.by_rank,
-            of_text=bool(TEXT.search(code)),
+            of_text=bool(TEXT.search(said)),
         )
 
 
@@ -81,6 +83,8 @@ def _is_unsorted(node: ast.expr, sets: frozenset[str]) -> bool:
     if isinstance(node, ast.List) and len(node.elts) == 1:
         star = node.elts[0]
         return isinstance(star, ast.Starred) and is_set(star.value, sets)
+    if isinstance(node, ast.ListComp):
+        return len(node.generators) == 1 and is_set(node.generators[0].iter, sets)
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
         return False
     if node.func.id in LISTS:
@@ -94,10 +98,26 @@ def _is_given(node: ast.expr, name: str, around: dict[int, _Node]) -> bool:
     return isinstance(over, ast.Assign) and last_name(over.targets[0]) == name
 
 
-def _is_counted(node: ast.expr, around: dict[int, _Node]) -> bool:
-    """Whether it is a set that is numbered as it is."""
+def _is_counted(node: ast.expr, sets: frozenset[str], around: dict[int, _Node]) -> bool:
+    """Whether it is a set that is numbered, or gone through, as it is."""
+    if not is_set(node, sets) or (isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)):
+        return False
     over = around.get(id(node))
-    return is_set(node) and isinstance(over, ast.Call) and last_name(over.func) in _NUMBERED
+    if isinstance(over, ast.For):
+        return over.iter is node
+    return isinstance(over, ast.Call) and last_name(over.func) in {*_NUMBERED, "zip"}
+
+
+def _origins(node: ast.expr, nodes: list[_Node]) -> list[ast.expr]:
+    """Give it, or where it is the name of a set, what that was made of."""
+    if not isinstance(node, ast.Name):
+        return [node]
+    given = (one for one in nodes if isinstance(one, (ast.Assign, ast.AnnAssign)) and one.value)
+    return [
+        one.value  # type: ignore[misc]  # it has one
+        for one in given
+        if last_name(one.targets[0] if isinstance(one, ast.Assign) else one.target) == node.id
+    ]
 
 
 def _use_of_name(
@@ -110,11 +130,11 @@ def _use_of_name(
     if len(targets) != 1 or not isinstance(targets[0], (ast.Name, ast.Attribute)):
         return None
     name = ast.unparse(targets[0])
-    begun = False
+    begun, own = False, {*map(id, ast.walk(given))}
     for node in nodes:
         if node is given:
             begun = True
-        if not begun or not isinstance(node, (ast.Name, ast.Attribute)) or node is targets[0]:
+        if not begun or not isinstance(node, (ast.Name, ast.Attribute)) or id(node) in own:
             continue
         if ast.unparse(node) != name:
             continue
@@ -173,6 +193,30 @@ def _dependence(node: ast.expr, nodes: list[_Node], around: dict[int, _Node]) ->
         return _Use(over, "picked", by_rank) if by_rank else None
     if isinstance(over, ast.Call) and node in over.args:
         return _use_by_call(over, node, nodes, around)
+    if isinstance(over, ast.For) and over.iter is node:
+        numbered = _numbered_in(over)
+        return _Use(numbered, "numbered", by_rank=False) if numbered is not None else None
+    if isinstance(over, ast.comprehension) and over.iter is node:
+        made = around.get(id(over))
+        given = around.get(id(made))
+        if not isinstance(made, ast.ListComp) or len(made.generators) > 1:
+            return None
+        if isinstance(given, (ast.Assign, ast.AnnAssign)):
+            return _use_of_name(given, nodes, around)
+        return _dependence(made, nodes, around)
+    return None
+
+
+def _numbered_in(loop: ast.For) -> ast.expr | None:
+    """Give what numbers the things that a loop goes through: `numbers[one] = len(numbers)`."""
+    for one in (one for statement in loop.body for one in ast.walk(statement)):
+        target = one.targets[0] if isinstance(one, ast.Assign) else None
+        if not isinstance(target, ast.Subscript) or last_name(target.slice) == "":
+            continue
+        holder = ast.unparse(target.value)
+        is_own = last_name(target.slice) == last_name(loop.target)
+        if is_own and ast.unparse(one.value) == f"len({holder})":  # type: ignore[attr-defined]
+            return target
     return None
 
 

@@ -36,7 +36,10 @@ _LIST_OF = (
     re.compile(rb"list\((\w+)\)"),
     re.compile(rb"tuple\((\w+)\)"),
     re.compile(rb"\[\*(\w+)\]"),
+    re.compile(rb"(?:enumerate|zip)\((\w+)"),
+    re.compile(rb"\bfor\b[^\n]*\bin[ \t]+(\w+)[ \t]*[\]):\n]"),
 )
+_LOOP = re.compile(rb"\bfor\b[^\n]*\bin$").search
 _PAIRS = re.compile(
     rb"for[ \t][\w(), \t]*,[\w(), \t]*[ \t)]in[ \t]+(?:enumerate\()?([\w.]+)(\(|[ \t]*[:)])"
 )
@@ -95,7 +98,7 @@ def _may_order(content: bytes) -> bool:
         begin = max(content.rfind(b"\n", 0, call.start()) + 1, 0)
         head = content[begin : call.start()].removesuffix(b"frozen").rstrip()
         head = head or content[max(0, begin - 80) : begin].rstrip()
-        if head.endswith((b"list(", b"tuple(", b"*", b"enumerate(")):
+        if head.endswith((b"list(", b"tuple(", b"*", b"enumerate(", b"zip(")) or _LOOP(head):
             return True
         if head.endswith((b"=", b"-", b"&", b"|", b"^")):
             given.update(_NAME.findall(head))
