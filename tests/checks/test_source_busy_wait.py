@@ -31,6 +31,8 @@ HEALTHY = {
         "while self.open:\n        if q.empty():\n            continue\n        q.get()"
     ),
     "a local name": "n = 0\n    while n:\n        pass",
+    "a path that is made by a call": "while not newest(path).exists():\n        pass",
+    "a path, and a pause": ("while not Path(path).exists():\n        time.sleep(1)"),
     "an iterator": "while next(it):\n        pass",
     "taken until it is empty": TAKEN.format("q.get_nowait()", "break"),
     "taken, or a pause": TAKEN.format("q.get_nowait()", "time.sleep(1)"),
@@ -51,6 +53,14 @@ DAMAGED = {
     "an event": "while not event.is_set():\n        pass",
     "a thread": "while thread.is_alive():\n        pass",
     "a file": "while not os.path.exists(path):\n        pass",
+    "a path": "while not (Path(path) / 'done.txt').exists():\n        pass",
+    "a file of a path": "while not Path(path).is_file():\n        pass",
+    "a path that is put together": (
+        "while not os.path.exists(os.path.join(path, '{}.pt'.format(self.step))):\n        pass"
+    ),
+    "an empty folder": "while not os.listdir(path):\n        pass",
+    "too few files": "while len(list(Path(path).glob('*.pt'))) < 8:\n        pass",
+    "an empty file": "while os.path.getsize(path) == 0:\n        continue",
     "a process": "while process.poll() is None:\n        pass",
     "for ever": "while True:\n        if q.empty():\n            continue\n        q.get()",
     "until": "while True:\n        if not q.empty():\n            break",

@@ -38,6 +38,10 @@ HEALTHY = {
         "try:\n        return None\n    except:\n        x = 1\n    finally:\n        return",
         None,
     ),
+    "a try that gives names plain values": (
+        "ok = False\n    try:\n        ok = True\n    finally:\n        return ok",
+        True,
+    ),
     "the same value, and all is caught": (
         (
             "x = 1\n    try:\n        return x\n    except:\n        x = 1\n"
@@ -59,6 +63,10 @@ DAMAGED = {
             "    finally:\n        return 2"
         ),
         2,
+    ),
+    "an exception of what a name is given": (
+        "ok = False\n    try:\n        ok = {}[1]\n    finally:\n        return ok",
+        False,
     ),
     "an exception": ("try:\n        {}[1]\n    finally:\n        return 2", 2),
     "one that is raised again": (

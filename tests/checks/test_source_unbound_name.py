@@ -47,6 +47,10 @@ HEALTHY = {
         "try:\n        x = get(timeout=1)\n        log(x)\n    except queue.Empty:\n        pass\n"
         "    except Exception:\n        log(x)"
     ),
+    "a test of the error, which a later line may raise": (
+        "try:\n        x = 1\n        fail()\n"
+        "    except ValueError as e:\n        if 'memory' in str(e):\n            log(x)"
+    ),
     "bound before the try": (
         "x = None\n    try:\n        x = fail()\n    except ValueError:\n        log(x)"
     ),
@@ -141,6 +145,14 @@ DAMAGED = {
     "bare": "try:\n        x = fail()\n    except:\n        log(x)",
     "with others before": (
         "try:\n        fail()\n        x = 1\n    except Exception:\n        log(x)"
+    ),
+    "behind a test of the error": (
+        "try:\n        x = fail()\n    except ValueError as e:\n"
+        "        if 'memory' not in str(e):\n            del x"
+    ),
+    "once the error was tested": (
+        "try:\n        x = fail()\n    except ValueError as e:\n"
+        "        if 'memory' in str(e):\n            raise\n        log(x)"
     ),
     "deleted": "try:\n        x = fail()\n    except ValueError:\n        del x",
     "added to": "try:\n        x = fail()\n    except ValueError:\n        x += 1",

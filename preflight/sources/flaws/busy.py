@@ -13,11 +13,14 @@ from preflight.syntax.running import last_name
 # They answer at once. Whatever else is called in a test may wait, or do the work of the loop.
 _ASK_WORDS = (
     "empty full qsize done is_set isSet is_alive running ready poll exists isfile isdir "
-    "is_file is_dir locked is_completed "
+    "is_file is_dir locked is_completed listdir getsize stat glob "
 )
 _ASK = frozenset(_ASK_WORDS.split())
-_PATHS = frozenset({"exists", "isfile", "isdir", "is_file", "is_dir"})
-_ASIDE = frozenset({"len", "bool", "not_", "any", "all", "getattr", "join", "str"})
+_PATHS = frozenset(
+    {"exists", "isfile", "isdir", "is_file", "is_dir", "listdir", "getsize", "stat", "glob"}
+)
+_ASIDE_WORDS = "len bool not_ any all getattr join str list Path joinpath format fspath"
+_ASIDE = frozenset(_ASIDE_WORDS.split())
 
 
 def busy_waits(body: Body, parsed: Parsed, file: str) -> Iterator[BusyWait]:

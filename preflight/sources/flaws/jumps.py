@@ -57,6 +57,8 @@ def _leaving(body: Sequence[ast.stmt]) -> Iterator[tuple[ast.stmt, bool]]:
 
 
 def _swallowed(node: ast.Try) -> str:
+    if all(map(_only_names, (*node.body, *node.handlers, *node.orelse))):
+        return ""
     caught = [caught_by(one) for one in node.handlers]
     raised = any(isinstance(one, ast.Raise) for one in own([*node.handlers, *node.orelse]))
     if raised or not caught:
@@ -65,6 +67,17 @@ def _swallowed(node: ast.Try) -> str:
     if names.names & {"*", "BaseException"}:
         return ""
     return "exits" if names.is_broad else "others"
+
+
+def _only_names(node: ast.stmt | ast.ExceptHandler) -> bool:
+    """Whether it does nothing but give names plain values, at which nothing can raise."""
+    if isinstance(node, ast.Assign):
+        return isinstance(node.value, ast.Constant) and all(
+            isinstance(one, ast.Name) for one in node.targets
+        )
+    return isinstance(node, (ast.Pass, ast.Return)) and isinstance(
+        getattr(node, "value", None), (ast.Constant, type(None))
+    )
 
 
 def _dropped_return(node: ast.Try, leaves: ast.stmt) -> ast.Return | None:

@@ -55,15 +55,16 @@ def unbound_reads(
             if begin.first is None or not open_names or not caught.is_ours:
                 continue
             first = begin.first.node
-            reads = _Reads(
-                names=frozenset(open_names),
-                related=frozenset(_changed(node.body) - open_names | {handler.name or ""}),
-            )
+            changed = frozenset(_changed(node.body) - open_names)
+            reads = _Reads(frozenset(open_names), changed | {handler.name or ""})
             reads.follow(handler.body, in_any_case=True)
-            for name, (read, in_any_case) in reads.found.items():
+            by_error = _Reads(frozenset(open_names), changed)
+            by_error.follow(handler.body, in_any_case=True)
+            for name, (read, in_any_case) in (by_error.found | reads.found).items():
                 bound = _bound_in(node.body, name)
                 never = _is_never_bound(node.body, bound, suspects, caught)
-                if not (suspects.are_known or never):
+                # A test of the error tells how far the `try` came, unless no error comes later.
+                if not (never or (suspects.are_known and name in reads.found)):
                     continue
                 yield UnboundRead(
                     file=file,
