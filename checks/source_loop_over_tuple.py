@@ -25,7 +25,7 @@ from preflight.check import check
 from preflight.facts import SourceFacts, TupleLoop
 from preflight.finding import Finding, Location, Severity
 from preflight.job import Job
-from preflight.values.names import shown
+from preflight.values.names import counted, shown
 
 
 @check(
@@ -62,7 +62,8 @@ def _miscounted(one: TupleLoop, *, is_certain: bool) -> Finding:
     if one.size > one.gives:
         error = f"not enough values to unpack (expected {one.size}, got {one.gives})"
     return source_loop_over_tuple.found(
-        f"`{shown(one.code)}` takes {one.size} parts at once, and {one.function} gives {one.gives}",
+        f"`{shown(one.code)}` takes {counted(one.size, 'part')} at once, and {one.function} gives "
+        f"{one.gives}",
         at=Location(file=one.file, line=one.line),
         severity=Severity.ERROR if is_certain else Severity.WARNING,
         why=f"Python raises `ValueError: {error}` at the first step, and the loop stops there.",

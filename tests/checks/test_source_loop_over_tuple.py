@@ -28,6 +28,15 @@ def stops(text: str) -> bool:
 
 LOOP = "def run():\n    for a, b in f():\n        print(a, b)\n"
 HEALTHY = {
+    "a comprehension over pairs": (
+        "def f():\n    return [(1, 2)]\ndef run():\n    return [a for a, b in f()]\n"
+    ),
+    "a comprehension that takes as many": (
+        "def run():\n    return {a: b for a, b in zip([1], [2])}\n"
+    ),
+    "a comprehension with a target of its own": (
+        "def run():\n    return [i + a for i, (a, b) in enumerate(zip([1], [2]))]\n"
+    ),
     "a generator": f"def f():\n    yield 1, 2\n{LOOP}",
     "a tuple of pairs": f"def f():\n    return (1, 2), (3, 4)\n{LOOP}",
     "a list": f"def f():\n    return [(1, 2)]\n{LOOP}",
@@ -66,6 +75,7 @@ HEALTHY = {
     ),
 }
 DAMAGED = {
+    "a comprehension": "def f():\n    return 1, 2\ndef run():\n    return [a for a, b in f()]\n",
     "a plain function": f"def f(step=0):\n    step += 1\n    return step, [1]\n{LOOP}",
     "in parentheses": f"def f():\n    return (1, [2])\n{LOOP}",
     "one way gives None": f"def f(x=0):\n    if x:\n        return None\n    return 1, 2\n{LOOP}",
@@ -105,6 +115,7 @@ def test_a_loop_that_stops_is_found(name: str, tmp_path: Path) -> None:
 ROWS = "def run():\n    one, two = [1, 2], [3, 4]\n"
 COUNTED = {
     "more than zip gives": "    for a, b, c in zip(one, two):\n        print(a, b, c)\n",
+    "in a comprehension": "    return {a: c for a, b, c in zip(one, two)}\n",
     "fewer": "    for a, b in zip(one, two, one):\n        print(a, b)\n",
     "with a word": "    for a, b, c in zip(one, two, strict=True):\n        print(a, b, c)\n",
     "within enumerate": "    for i, (a, b) in enumerate(zip(one, two, one)):\n        pass\n",

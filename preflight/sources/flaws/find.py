@@ -33,7 +33,7 @@ def flaws_in(parsed: Parsed, every: Sequence[Body], file: str, signs: Signs) -> 
     if signs.loops:
         known, imports = returned_in(every, file), imports_in(every, file)
         find = partial(tuple_loops, known=known, imports=imports)
-        loops = _found_by(find, every, parsed, file, ast.For)
+        loops = _found_by(find, every, parsed, file, ast.For, ast.comprehension)
     found = Flaws(
         unbound=_unbound(every, parsed, file) if signs.unbound else (),
         jumps=_found_by(jumps, every, parsed, file, *TRIES) if signs.jumps else (),

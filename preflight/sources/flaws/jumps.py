@@ -69,7 +69,7 @@ def _swallowed(node: ast.Try) -> str:
     return "exits" if names.is_broad else "others"
 
 
-def _only_names(node: ast.stmt | ast.ExceptHandler) -> bool:
+def _only_names(node: ast.AST) -> bool:
     """Whether it does nothing but give names plain values, at which nothing can raise."""
     if isinstance(node, ast.Assign):
         return isinstance(node.value, ast.Constant) and all(

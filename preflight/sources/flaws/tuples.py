@@ -19,8 +19,11 @@ _PLAIN = frozenset({"staticmethod", "classmethod", "no_grad", "inference_mode", 
 _HOLD_SEVERAL = frozenset({"split", "rsplit", "partition", "splitext", "chunk", "size", "shape"})
 
 
+_LOOPS = (ast.For, ast.comprehension)
+
+
 class _Loop(NamedTuple):
-    node: ast.For
+    node: ast.For | ast.comprehension
     call: ast.Call
     size: int
 
@@ -45,7 +48,7 @@ def tuple_loops(
             continue
         if told is not None and told.size != loop.size:
             continue
-        line = loop.node.lineno
+        line = loop.node.target.lineno
         yield TupleLoop(
             file=file,
             line=line,
@@ -73,7 +76,7 @@ def _loops(nodes: Sequence[ast.AST]) -> Iterator[_Loop]:
             given.setdefault(node.targets[0].id, []).append(node.value)
     stores = [n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
     for node in nodes:
-        if not isinstance(node, ast.For):
+        if not isinstance(node, _LOOPS):
             continue
         over, target = node.iter, node.target
         if isinstance(over, ast.Call) and last_name(over.func) == "enumerate" and over.args:
@@ -89,7 +92,7 @@ def _loops(nodes: Sequence[ast.AST]) -> Iterator[_Loop]:
 
 def _miscounted(body: Body, parsed: Parsed, file: str, others: set[str]) -> Iterator[TupleLoop]:
     """Give loops that take more or fewer parts than `zip` or `enumerate` gives."""
-    for node in (one for one in body.nodes if isinstance(one, ast.For)):
+    for node in (one for one in body.nodes if isinstance(one, _LOOPS)):
         unfit = _unfit(node.target, node.iter)
         if unfit is None:
             continue
@@ -98,12 +101,12 @@ def _miscounted(body: Body, parsed: Parsed, file: str, others: set[str]) -> Iter
             continue
         yield TupleLoop(
             file=file,
-            line=node.lineno,
-            text=text_at(parsed.lines, node.lineno),
+            line=node.target.lineno,
+            text=text_at(parsed.lines, node.target.lineno),
             code=f"for {ast.unparse(node.target)} in {code_of(node.iter, parsed.lines)}",
             function=function,
             size=len(unfit[0].elts),
-            defined=f"{file}:{node.lineno}",
+            defined=f"{file}:{node.target.lineno}",
             gives=_given_at_once(unfit[1]) or 0,
         )
 
