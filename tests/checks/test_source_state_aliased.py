@@ -44,6 +44,24 @@ HEALTHY = {
     "clones": LOOP.format(
         keep="best = {k: v.clone() for k, v in model.state_dict().items()}", use=USE
     ),
+    "clones in a comprehension of some": LOOP.format(
+        keep="best = {k: v.cpu() for k, v in model.state_dict().items() if k}", use=USE
+    ),
+    "an entry that is a copy": LOOP.format(
+        keep='best["model"] = copy.deepcopy(model.state_dict())',
+        use='model.load_state_dict(best["model"])',
+    ),
+    "an entry that is copied then": LOOP.format(
+        keep='best["model"] = model.state_dict()\n'
+        '            best["model"] = copy.deepcopy(best["model"])',
+        use='model.load_state_dict(best["model"])',
+    ),
+    "another entry": LOOP.format(
+        keep='best["model"] = model.state_dict()', use='model.load_state_dict(best["first"])'
+    ),
+    "several values that are copies": LOOP.format(
+        keep="best, at = copy.deepcopy(model.state_dict()), epoch", use=USE
+    ),
     "a copy of what was kept": LOOP.format(
         keep=f"{KEEP}\n            best = copy.deepcopy(best)", use=USE
     ),
@@ -146,6 +164,24 @@ DAMAGED = {
         "        for epoch in range(9):\n            train(model, fold)\n"
         "            if better(model):\n                best = model.state_dict()\n"
         "        model.load_state_dict(best)\n"
+    ),
+    "one of several values": LOOP.format(keep="best, at = model.state_dict(), epoch", use=USE),
+    "a comprehension": LOOP.format(
+        keep="best = {k: v for k, v in model.state_dict().items()}", use=USE
+    ),
+    "a comprehension that detaches": LOOP.format(
+        keep="best = {k: v.detach() for k, v in model.state_dict().items()}", use=USE
+    ),
+    "an expression with a test": LOOP.format(keep="pass", use=USE).replace(
+        "        if better",
+        "        best = model.state_dict() if better(model) else best\n        if better",
+    ),
+    "an entry that is put into a dict": LOOP.format(
+        keep='best["model"] = model.state_dict()', use='model.load_state_dict(best["model"])'
+    ),
+    "an entry beside others": LOOP.format(
+        keep='best["epoch"] = epoch\n            best["model"] = model.state_dict()',
+        use='model.load_state_dict(best["model"])',
     ),
     "a dict of its own": LOOP.format(keep="best = model.state_dict().copy()", use=USE),
     "a dict made of it": LOOP.format(keep="best = dict(model.state_dict())", use=USE),

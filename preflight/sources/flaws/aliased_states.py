@@ -100,7 +100,8 @@ def _loop(
     node: ast.AST, around: dict[int, ast.AST]
 ) -> tuple[ast.For | ast.AsyncFor | ast.While | None, list[ast.expr]]:
     """Give the loop around a statement, and the tests that stand between."""
-    tests: list[ast.expr] = []
+    value = getattr(node, "value", None)
+    tests: list[ast.expr] = [value.test] if isinstance(value, ast.IfExp) else []
     over = around.get(id(node))
     while over is not None and not isinstance(over, _LOOPS):
         if isinstance(over, ast.If):

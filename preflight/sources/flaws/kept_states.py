@@ -43,12 +43,17 @@ def kept_by(node: ast.AST) -> Kept | None:
     """Give the states that an assignment keeps: of models and optimizers, with their tensors."""
     if not isinstance(node, (ast.Assign, ast.AnnAssign)):
         return None
-    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-    if len(targets) != 1 or not isinstance(targets[0], (ast.Name, ast.Attribute)):
+    if isinstance(node, ast.Assign) and len(node.targets) != 1:
         return None
-    whose = {key: _whose(one) for key, one in _entries(node.value)}
-    known = {key: one for key, one in whose.items() if one is not None}
-    return Kept(node, ast.unparse(targets[0]), known) if known else None
+    for target, value in assigned(node):
+        holder, entry = _picked(target)
+        whose = {key: _whose(one) for key, one in _entries(value)}
+        known = {key: one for key, one in whose.items() if one is not None}
+        if entry is not None:
+            known = {entry: known[None]} if None in known else {}
+        if known and isinstance(holder, (ast.Name, ast.Attribute)):
+            return Kept(node, ast.unparse(holder), known)
+    return None
 
 
 def _entries(value: ast.expr | None) -> Iterator[tuple[object, ast.expr | None]]:
@@ -62,6 +67,10 @@ def _entries(value: ast.expr | None) -> Iterator[tuple[object, ast.expr | None]]
 
 def _whose(value: ast.expr | None) -> str | None:
     """Say whose state this is; a dict that is made of another one holds the same tensors."""
+    if isinstance(value, ast.IfExp):
+        return _whose(value.body) or _whose(value.orelse)
+    if isinstance(value, ast.DictComp):
+        return _whose_items(value)
     if not isinstance(value, ast.Call):
         return None
     if last_name(value.func) in _SHALLOW:
@@ -72,6 +81,20 @@ def _whose(value: ast.expr | None) -> str | None:
         return None
     whose = ast.unparse(value.func.value)  # type: ignore[attr-defined]
     return whose if holds_tensors(whose) else None
+
+
+def _whose_items(made: ast.DictComp) -> str | None:
+    """Say whose tensors go into a dict as they are: `{k: v for k, v in net.state_dict().items()}`.
+
+    What `detach` gives is the same tensor.
+    """
+    over, value = made.generators[0].iter, made.value
+    if isinstance(value, ast.Call) and last_name(value.func) == "detach":
+        value = value.func.value  # type: ignore[attr-defined]
+    is_plain = isinstance(value, ast.Name) and len(made.generators) == 1
+    if not is_plain or not isinstance(over, ast.Call) or last_name(over.func) != "items":
+        return None
+    return _whose(getattr(over.func, "value", None))
 
 
 def holds_tensors(code: str) -> bool:
@@ -103,7 +126,10 @@ def _picked(given: ast.expr) -> tuple[ast.expr, object]:
 def is_untouched(kept: Kept, nodes: Sequence[ast.AST]) -> bool:
     """Whether nothing else is put into the name, and nothing into what it holds."""
     others = (node for node in nodes if node is not kept.node)
-    return not any(_is_or_in(one, kept.name) for node in others for one in _changed(node))
+    changed = [one for node in others for one in _changed(node)]
+    keys = {None, *kept.states}
+    own = (one for one in changed if None in kept.states or _picked(one)[1] in keys)
+    return not any(_is_or_in(one, kept.name) for one in own)
 
 
 def _changed(node: ast.AST) -> Sequence[ast.expr]:

@@ -28,7 +28,7 @@ _IDLE = re.compile(
     rb"|[ \t]*\([^:]{0,200}\)[ \t]*:[ \t]*(?:#.*)?\n[ \t]*(?:pass|continue|\.\.\.))"
 )
 _AGAIN = re.compile(rb"while[ \t]*\(?(?:True|1)\)?[ \t]*:.*\n(?:[ \t]*(?:#.*)?\n){0,3}[ \t]*try\b")
-_STATE = re.compile(rb"(?m)^[ \t]*[\w.]+[ \t]*=(?:[^=\n]*|[ \t]*\{[^{}]*)\.state_dict\(\)")
+_STATE = re.compile(rb"(?m)^[ \t]*\w[^=\n]*=(?:[^=\n]*|[ \t]*\{[^{}]*)\.state_dict\(\)")
 _SET_CALL = re.compile(rb"set\(")
 _LITERAL = (re.compile(rb"list\(\s*\{"), re.compile(rb"tuple\(\s*\{"), re.compile(rb"\[\*\s*\{"))
 _VIEWS = re.compile(rb"(?:list|tuple)\([^\n]*\.(?:keys|items)\(\)[ \t]*[&|^-]")
