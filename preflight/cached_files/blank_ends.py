@@ -28,7 +28,7 @@ _FEWEST, _MOST = 4, 16
 """Files beside it that are asked."""
 
 
-class Beside(NamedTuple):
+class FilesBeside(NamedTuple):
     """The files of a folder that are asked about together, and one of them."""
 
     folder: str
@@ -45,7 +45,7 @@ class Beside(NamedTuple):
                     yield self.folder + name
 
 
-def without_end(descriptor: int, size: int, held: StoredFile, beside: Beside) -> StoredFile:
+def without_end(descriptor: int, size: int, held: StoredFile, beside: FilesBeside) -> StoredFile:
     """Say of a file that is whole by itself whether its end was lost."""
     floats = _FLOATS.get(held.format)
     if floats is None or size < NO_CHANCE:
@@ -65,7 +65,7 @@ def without_end(descriptor: int, size: int, held: StoredFile, beside: Beside) ->
     return StoredFile(held.format, Flaw(kind="pages", text=text, offset=begin))
 
 
-def _end_in_numbers(beside: Beside) -> int:
+def _end_in_numbers(beside: FilesBeside) -> int:
     """Count the nearest files beside it; none where they are few, or one of them ends in zeros."""
     seen = 0
     for path in beside.others():

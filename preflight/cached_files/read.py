@@ -14,7 +14,7 @@ from base64 import b64encode
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from preflight.cached_files.blank_ends import Beside, without_end
+from preflight.cached_files.blank_ends import FilesBeside, without_end
 from preflight.cached_files.cache_listing import suffix_of
 from preflight.cached_files.dcp_part import look_at_part
 from preflight.cached_files.dcp_plan import is_plan, look_at_plan
@@ -63,7 +63,7 @@ def look(asked: Asked) -> Iterator[CachePiece]:
             asked.some(seen.piece(), count)
             seen, told = _Seen(), now
         asked.opening(place)
-        _read(asked, folder + name, seen, Beside(folder, asked.wire["names"], place))
+        _read(asked, folder + name, seen, FilesBeside(folder, asked.wire["names"], place))
     yield seen.piece()
 
 
@@ -100,7 +100,7 @@ class _Seen:
         )
 
 
-def _read(asked: Asked, path: str, seen: _Seen, beside: Beside) -> None:
+def _read(asked: Asked, path: str, seen: _Seen, beside: FilesBeside) -> None:
     before = GONE
     try:
         descriptor, status = _open_file(path)
