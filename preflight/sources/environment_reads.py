@@ -19,7 +19,7 @@ from preflight.syntax.parsing import Parsed, code_of
 from preflight.syntax.process_groups import JOINS, names_of_torch, needed_by
 from preflight.syntax.running import is_none, text_of
 from preflight.syntax.surroundings import Around, called, walk
-from preflight.syntax.written_texts import written_keys, written_names
+from preflight.syntax.written_texts import only_names, written_keys, written_names
 
 # Who speaks of the environment says one of these, unless by another name that it has given.
 _WORDS = f"environ|getenv|putenv|dotenv|{JOINS}"
@@ -80,7 +80,8 @@ def environment_reads(parsed: Parsed, file: str) -> FoundReads:
     soft: set[str] = set()
     dotenv = False
     for node, around in walk(parsed.tree, places):
-        for variable, raises, lookup in _hard_reads(node, names, torch):
+        by_names = _by_names(node, names, parsed.tree, around)
+        for variable, raises, lookup in (*_hard_reads(node, names, torch), *by_names):
             needed.add(id(lookup))
             found = EnvironmentRead(
                 file=file,
@@ -199,6 +200,23 @@ def _hard_reads(
         if found is not None and found[1]:
             yield found[0], raises, part
             return
+
+
+def _by_names(
+    node: ast.AST, names: Mapping[str, str], tree: ast.Module, around: Around
+) -> Iterator[tuple[str, str, ast.AST]]:
+    """Give the same of `os.environ[name]`, where it is written out what the name is.
+
+    A test of the name guards whatever it is.
+    """
+    if not isinstance(node, ast.Subscript) or not isinstance(node.slice, ast.Name):
+        return
+    if not isinstance(node.ctx, ast.Load) or full_name(node.value, names) != "os.environ":
+        return
+    name = node.slice.id
+    tested = (one for test, _ in around.passed for one in ast.walk(test))
+    if not any(isinstance(one, ast.Name) and one.id == name for one in tested):
+        yield from ((one, "KeyError", node) for one in only_names(node.slice, tree))
 
 
 def _parts_that_must_be_text(node: ast.AST) -> list[tuple[ast.AST, str]]:

@@ -230,6 +230,31 @@ def written_names(node: ast.expr, tree: ast.Module, depth: int = 0) -> tuple[str
     return tuple(found)
 
 
+def only_names(node: ast.Name, tree: ast.Module) -> tuple[str, ...]:
+    """Give what a name can only be: the one text that it is given, or those of the loop around it.
+
+    None where a function takes it, or anything else gives it a value.
+    """
+    taken = (one.arg for one in ast.walk(tree) if isinstance(one, ast.arg))
+    stores = [one for one in ast.walk(tree) if _is_stored(one, node.id)]
+    if node.id in taken or len(stores) != 1:
+        return ()
+    found = written_names(node, tree)
+    items = [one.iter for _, one in _loops(tree) if one.target is stores[0]]
+    return found if not items or _is_written_out(items[0], tree, len(found)) else ()
+
+
+def _is_stored(node: ast.AST, name: str) -> bool:
+    return isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store)
+
+
+def _is_written_out(items: ast.expr, tree: ast.Module, names: int) -> bool:
+    """Whether each of some items is a text."""
+    given = [one.value for one in _assigned(getattr(items, "id", ""), tree)]
+    each = given[0] if len(given) == 1 else items
+    return isinstance(each, (ast.Tuple, ast.List)) and len(each.elts) == names
+
+
 def written_keys(node: ast.expr, tree: ast.Module, depth: int = 0) -> tuple[str, ...]:
     """Give the keys of a dict, or the items of a list; of items that are pairs, the first parts."""
     return tuple(dict.fromkeys(_keys(node, tree, depth))) if depth <= _DEEPEST else ()
