@@ -48,9 +48,6 @@ _STOP = ("slurm", "mpi")
 # Scripts of a folder of which each is followed by itself.
 _MOST_STARTS = 8
 
-# Files of a folder that can be parsed in a fraction of a second.
-_FEW_FILES = 100
-
 
 @dataclass(slots=True)
 class JobSources:
@@ -135,11 +132,15 @@ class JobSources:
     def parsed_with(self) -> list[str]:
         """Name the scripts that may be started, whose imports must be such as can be parsed.
 
-        Of many files, those that say nothing that matters are parsed only where another cannot be.
+        That matters where a file cannot be.
         """
-        matters = self.count <= _FEW_FILES or any(one.unreadable for one in self.files.values())
-        entries = self._entries() if self.is_folder and not self.implied and matters else []
+        matters = any(one.unreadable for one in self.files.values())
+        entries = self._starting() if self.is_folder and not self.implied and matters else []
         return entries if len(entries) <= _MOST_STARTS else []
+
+    def _starting(self) -> list[str]:
+        """Name the scripts that may be started, also those that do little but import others."""
+        return self._entries() or [one for one in self.names if trains(one) and not is_test(one)]
 
     def perhaps(self) -> list[str]:
         """Name the files of a folder that may be started, by their names, and have no guard."""
@@ -186,9 +187,8 @@ class JobSources:
             own = self.files.get(file, SourceFile(file=file))
             self.files[file] = own._replace(unreadable=(line, reason))
 
-    def _is_needed(self, file: str, entries: Sequence[str]) -> bool:
+    def _is_needed(self, file: str, starts: Sequence[str]) -> bool:
         """Whether a file that cannot be parsed is one that no run can do without."""
-        starts = entries if self.is_folder else [self.name]
         return bool(starts) and all(
             file == one or file in self.unparsed.get(one, ()) for one in starts
         )
@@ -201,7 +201,8 @@ class JobSources:
         files = list(self.files.values())
         unreadable = [(one.file, *one.unreadable) for one in files if one.unreadable is not None]
         entries = tuple(self._entries()) if self.is_folder else ()
-        needed = [one for one in unreadable if self._is_needed(one[0], entries)]
+        starts = self._starting() if unreadable and self.is_folder else [self.name]
+        needed = [one for one in unreadable if self._is_needed(one[0], starts)]
         others = [one for one in unreadable if one not in needed]
         draws: dict[str, str] = {}
         for one in files:

@@ -48,7 +48,12 @@ class Sources(Gather):
         """Whether loops are held against batches; most files would be parsed for them alone."""
 
         # Facts name files from the job's folder.
-        self._how = run.memory.how(EACH.name, {"root": run.job.root, "loops": self._loops})
+        self._hows = {
+            whole: run.memory.how(
+                EACH.name, {"root": run.job.root, "loops": self._loops, "whole": whole}
+            )
+            for whole in (False, True)
+        }
 
     # --- what is to be asked
 
@@ -80,7 +85,7 @@ class Sources(Gather):
     def recall(self) -> Iterator[Look]:
         """Take in what is remembered of files that have not changed."""
         for one in self._trees:
-            known = self.run.memory.recall(EACH.noun, self._how, one.paths)
+            known = self.run.memory.recall(EACH.noun, self._hows[one.is_small], one.paths)
             for path in (path for path in one.paths if path in known):
                 for plain in facts_in(known[path], self._name(path)):
                     self._take(one, facts_of(plain))
@@ -107,7 +112,7 @@ class Sources(Gather):
         paths = [whole.paths[place] for place in places]
         return Question(
             kind=EACH,
-            wire={"paths": paths, "loops": self._loops},
+            wire={"paths": paths, "loops": self._loops, "whole": whole.is_small},
             target=whole.target,
             at=Location(file=self._name(paths[-1]) if paths else ""),
             gives=(SourceFacts,),
@@ -115,7 +120,7 @@ class Sources(Gather):
             whole=whole,
             places=places,
             seconds=SECONDS * len(paths),
-            how=self._how,
+            how=self._hows[whole.is_small],
         )
 
     def last_questions(self) -> Iterator[Question]:
@@ -210,7 +215,8 @@ class Sources(Gather):
         found = {plain.get("place", 0): plain for plain in told}
         for index, path in enumerate(question.wire["paths"]):
             plain = found.get(index)
-            self.run.memory.keep(self._how, path, () if plain is None else (plain,))
+            how = self._hows[one.is_small]
+            self.run.memory.keep(how, path, () if plain is None else (plain,))
             if plain is not None:
                 self._take(one, facts_of(plain))
 

@@ -84,14 +84,19 @@ def words_in(content: bytes, name: str, *, loops: bool = True) -> Words:
     )
 
 
-def look_into(path: str, name: str, place: int = 0, *, loops: bool = True) -> SourceFile | None:
-    """Look at a file, by itself; None where nothing in it matters."""
+def look_into(
+    path: str, name: str, place: int = 0, *, loops: bool = True, whole: bool = False
+) -> SourceFile | None:
+    """Look at a file, by itself; None where nothing in it matters, and it can be parsed if asked.
+
+    Of one that says nothing that matters, only `whole` has it parsed.
+    """
     bare = SourceFile(file=name)
     try:
         content = content_of(path)
         words = words_in(content, name, loops=loops)
         found = bare = bare._replace(is_script=_is_script(content, name))
-        if words.any:
+        if words.any or whole:
             found = of_parsed(parse(content), name, words)._replace(is_script=bare.is_script)
     except UnparsableError as error:
         told = str(error.line or ""), str(error)

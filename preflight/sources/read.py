@@ -67,7 +67,8 @@ def look_into_files(asked: Asked) -> Iterator[SourceFile]:
     with uncollected():
         for place, path in enumerate(asked.wire["paths"]):
             asked.opening(place)
-            found = look_into(path, name_of(path, asked.root), place, loops=asked.wire["loops"])
+            name, told = name_of(path, asked.root), asked.wire
+            found = look_into(path, name, place, loops=told["loops"], whole=told["whole"])
             if found is not None:
                 yield found
             asked.alive()

@@ -10,6 +10,9 @@ from preflight.sources.all_sources import JobSources
 from preflight.sources.facts import Mentions, Opens
 from preflight.targets.targets import Source
 
+# Files that can be parsed in a fraction of a second.
+_FEW = 100
+
 
 @dataclass(slots=True)
 class Tree:
@@ -37,6 +40,11 @@ class Tree:
 
     oldest: float | None = None
     """When the first of what is remembered was read, in seconds since the epoch."""
+
+    @property
+    def is_small(self) -> bool:
+        """Whether all files are parsed, also those that say nothing that matters."""
+        return len(self.paths) <= _FEW
 
     def all_names(self, told: Iterable[object], root: str) -> list[str]:
         """Give its files, and those of settings by which something was found in them."""

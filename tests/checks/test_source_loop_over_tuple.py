@@ -28,6 +28,14 @@ def stops(text: str) -> bool:
 
 LOOP = "def run():\n    for a, b in f():\n        print(a, b)\n"
 HEALTHY = {
+    "what is handed over": (
+        "def f(a, b):\n    return a, b\ndef run():\n    for a, b in f([1, 2], [3, 4]):\n"
+        "        print(a, b)\n"
+    ),
+    "the parts of what is handed over": (
+        "def f(t):\n    a, b = t\n    return a, b\ndef run():\n"
+        "    for a, b in f(([1, 2], [3, 4])):\n        print(a, b)\n"
+    ),
     "a comprehension over pairs": (
         "def f():\n    return [(1, 2)]\ndef run():\n    return [a for a, b in f()]\n"
     ),

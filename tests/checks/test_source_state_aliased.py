@@ -109,9 +109,9 @@ HEALTHY = {
     "the newest weights of all": LOOP.format(keep="pass", use=USE).replace(
         "        if better", f"        {KEEP}\n        if better"
     ),
-    "the newest weights, saved": LOOP.format(keep=KEEP, use="torch.save(best, path)").replace(
-        "better(model)", "epoch % 5 == 0"
-    ),
+    "the newest weights, saved": LOOP.format(
+        keep="last = model.state_dict()", use="torch.save(last, path)"
+    ).replace("better(model)", "epoch % 5 == 0"),
     "an object that copies": OBJECT.format(
         keep="self.best = copy.deepcopy(model.state_dict())", use="model.load_state_dict(self.best)"
     ),
@@ -182,6 +182,13 @@ DAMAGED = {
     "an entry beside others": LOOP.format(
         keep='best["epoch"] = epoch\n            best["model"] = model.state_dict()',
         use='model.load_state_dict(best["model"])',
+    ),
+    "the best by its name, saved": LOOP.format(
+        keep=KEEP, use='torch.save(best, "best.pt")'
+    ).replace("better(model)", "l < lo"),
+    "an entry that is saved": LOOP.format(
+        keep='best = {"loss": 1.0, "state": model.state_dict()}',
+        use='torch.save(best["state"], "best.pt")',
     ),
     "a dict of its own": LOOP.format(keep="best = model.state_dict().copy()", use=USE),
     "a dict made of it": LOOP.format(keep="best = dict(model.state_dict())", use=USE),

@@ -177,6 +177,14 @@ DAMAGED = {
     ),
     "zipped as a set": "return dict(zip(set(captions), range(9)))",
     "zipped by a name": "u = set(captions)\n    return dict(zip(u, range(len(u))))",
+    "filled by updates": (
+        "words = set()\n    for one in captions:\n        words.update(one.split())\n"
+        "    return {one: i for i, one in enumerate(words)}"
+    ),
+    "a comprehension that is split": (
+        "names = {one['name'] for one in captions}\n"
+        "    return train_test_split(list(names), test_size=0.1)"
+    ),
     "numbered one by one": (
         "v = {}\n    for one in set(captions):\n        v[one] = len(v)\n    return v"
     ),

@@ -80,10 +80,10 @@ def _by_loops(body: Body) -> Iterator[tuple[Kept, Used]]:
             continue
         if not is_untouched(kept, list(ast.walk(loop))):
             continue
-        is_best = any(map(_asks_for_best, tests))
+        is_best = _BEST.search(kept.name) or any(map(_asks_for_best, tests))
         for use in uses:
             is_its = use.name == kept.name and _is_after(use.node, loop, kept.name, body)
-            if is_its and _is_of(kept, use, loop, is_best=is_best):
+            if is_its and _is_of(kept, use, loop, is_best=bool(is_best)):
                 yield kept, use
                 break
 
@@ -91,8 +91,9 @@ def _by_loops(body: Body) -> Iterator[tuple[Kept, Used]]:
 def _is_of(kept: Kept, use: Used, loop: ast.AST, *, is_best: bool) -> bool:
     """Whether a state goes back to where it is from, or is saved as the best one."""
     whose = kept.states.get(use.key)
-    if use.into is None and use.key is None and is_best:
-        return not any(_is_made_in(one, loop) for one in kept.states.values())
+    if use.into is None and is_best and use.key in (None, *kept.states):
+        saved = kept.states.values() if use.key is None else [kept.states[use.key]]
+        return not any(_is_made_in(one, loop) for one in saved)
     return whose is not None and use.into == whose and not _is_made_in(whose, loop)
 
 

@@ -42,6 +42,10 @@ _RAISED_BY = {
 }
 
 # What a call of a model, or what is called of one or of torch, may run out of.
+_READS = frozenset({"load", "load_file", "loadtxt"})
+_READERS = frozenset({"torch", "np", "numpy", "safetensors"})
+_FILES = frozenset({"FileNotFoundError", "OSError", "IOError", "PermissionError"})
+
 _OF_TORCH = frozenset({"RuntimeError", "OutOfMemoryError"})
 _MODEL = re.compile(
     r"(?:[a-z0-9]+_)*(?:model|module|net|network|unet|vae|backbone|transformer|discriminator"
@@ -124,6 +128,8 @@ class Caught(NamedTuple):
         """Whether it is known that this raises one of those that are caught."""
         if self.names & _OF_TORCH and _may_run_out(one):
             return True
+        if self.names & _FILES and _reads_file(one):
+            return True
         return any(
             one.word in _RAISED_BY.get(name, ()) and not _waits_for_ever(name, one)
             for name in self.names
@@ -175,6 +181,18 @@ def may_be_any(one: Raiser) -> bool:
     """Whether it is a call of which nothing is known: what it raises is not listed here."""
     is_listed = any(one.word in words for words in _RAISED_BY.values())
     return isinstance(one.node, ast.Call) and not is_listed
+
+
+def _reads_file(one: Raiser) -> bool:
+    """Whether it opens the file that a text or a name stands for: `torch.load(path)`."""
+    call = one.node
+    if one.word not in _READS or not isinstance(call, ast.Call) or not call.args:
+        return False
+    if isinstance(call.func, ast.Attribute) and last_name(call.func.value) not in _READERS:
+        return False
+    is_bare = isinstance(call.func, ast.Name) and one.word != "load_file"
+    is_open = isinstance(call.args[0], ast.Call) and last_name(call.args[0].func) == "BytesIO"
+    return not is_bare and not is_open
 
 
 def _waits_for_ever(exception: str, one: Raiser) -> bool:

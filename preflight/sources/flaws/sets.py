@@ -126,7 +126,8 @@ def _filled(nodes: Sequence[ast.AST]) -> frozenset[str]:
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
             continue
         holder = node.func.value
-        if node.func.attr == "add" and isinstance(holder, ast.Name) and len(node.args) == 1:
+        is_filling = node.func.attr in ("add", "update")
+        if is_filling and isinstance(holder, ast.Name) and len(node.args) == 1:
             one = node.args[0]
             is_text = bool(TEXT.search(f"{holder.id} {ast.unparse(one)}")) and not is_number(one)
             found[holder.id] = found.get(holder.id, True) and is_text

@@ -206,7 +206,19 @@ def _given(body: Body, file: str) -> Returned | None:
     named = _given_once(nodes)
     if not scalar and any(_may_hold_pairs(one.elts, named) for one in tuples):
         return None
+    handed = _handed_over(body)
+    if not scalar and any({last_name(one) for one in each.elts} <= handed for each in tuples):
+        return None  # whoever calls it knows what they are
     return Returned(file, function.lineno, body.name, sizes.pop(), scalar)
+
+
+def _handed_over(body: Body) -> set[str]:
+    """Give the names of what a function is handed, and of the parts of that."""
+    handed = set(parameters(body))
+    for node in body.nodes:
+        if isinstance(node, ast.Assign) and last_name(node.value) in handed:
+            handed |= {last_name(one) for target in node.targets for one in ast.walk(target)}
+    return handed - {""}
 
 
 def _may_hold_pairs(parts: Iterable[ast.expr], given: Mapping[str, ast.expr]) -> bool:

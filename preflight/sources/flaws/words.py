@@ -30,6 +30,7 @@ _IDLE = re.compile(
 _AGAIN = re.compile(rb"while[ \t]*\(?(?:True|1)\)?[ \t]*:.*\n(?:[ \t]*(?:#.*)?\n){0,3}[ \t]*try\b")
 _STATE = re.compile(rb"(?m)^[ \t]*\w[^=\n]*=(?:[^=\n]*|[ \t]*\{[^{}]*)\.state_dict\(\)")
 _SET_CALL = re.compile(rb"set\(")
+_SET_MADE = re.compile(rb"(\w+)[ \t]*(?::[^=\n]*)?=[ \t]*\{[^:{}\n]*\bfor\b")
 _LITERAL = (re.compile(rb"list\(\s*\{"), re.compile(rb"tuple\(\s*\{"), re.compile(rb"\[\*\s*\{"))
 _VIEWS = re.compile(rb"(?:list|tuple)\([^\n]*\.(?:keys|items)\(\)[ \t]*[&|^-]")
 _LIST_OF = (
@@ -93,7 +94,7 @@ def _may_keep_state(content: bytes) -> bool:
 def _may_order(content: bytes) -> bool:
     if any(one.search(content) for one in (*_LITERAL, _VIEWS)):
         return True
-    given: set[bytes] = set()
+    given = set(_SET_MADE.findall(content))
     for call in _SET_CALL.finditer(content):
         begin = max(content.rfind(b"\n", 0, call.start()) + 1, 0)
         head = content[begin : call.start()].removesuffix(b"frozen").rstrip()

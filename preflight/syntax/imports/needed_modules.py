@@ -19,14 +19,14 @@ from preflight.syntax.imports.modules import (
 )
 from preflight.syntax.imports.path_of_modules import added_to_path, texts_in
 from preflight.syntax.running import text_of
-from preflight.syntax.scopes import Module
+from preflight.syntax.scopes import Module, absolute
 from preflight.syntax.surroundings import Around, called, walk
 from preflight.values.this_process import full_path
 
 _RUNS = frozenset({"import_module", "__import__", "run_path", "run_module"})
 
 # What a `try` may catch of all that an import may raise.
-_CAUGHT = frozenset({"*", "BaseException", "Exception"})
+_CAUGHT = frozenset({"*", "BaseException", "Exception", "SyntaxError"})
 
 _IMPORTS = re.compile(r"import|run_path|run_module")
 
@@ -167,10 +167,13 @@ class _Way:
     def _may_be_a_name(self, dotted: tuple[str, ...]) -> bool:
         """Whether a package itself may hold what is imported of it, so that no module is."""
         package = self._modules.known.get(dotted[:-1])
-        names = None if package is None else package.names
-        return names is not None and (
-            bool(names.stars) or dotted[-1] in names or "__getattr__" in names
-        )
+        if package is None:
+            return False
+        names = package.names
+        own = names.imports.get(dotted[-1])
+        if own is not None and own.name is not None:
+            return (*(absolute(own, package) or ()), own.name) != dotted
+        return bool(names.stars) or dotted[-1] in names or "__getattr__" in names
 
 
 def _packages_around(path: str, home: str) -> tuple[str, ...]:
