@@ -26,7 +26,8 @@ CAUSES = {
     "hash": Cause(
         when="with another PYTHONHASHSEED",
         why="Python orders a set of strings anew in each process, and so hash() of one",
-        fix="Sort what comes out of a set, as in  sorted(set(names))  , before it is divided.",
+        fix="Sort what comes out of a set, as in  sorted(set(names))  , before it is divided; in "
+        "place of hash(), take what is alike in all processes, as in  zlib.crc32(name.encode())",
     ),
     "random": Cause(
         when="with other random numbers",

@@ -104,7 +104,8 @@ def _other_list(facts: WorldFacts) -> Finding:
         severity=None if facts.missing != 0 else Severity.NOTE,
         why=f"{split_of(facts)} gave other items in fresh interpreters of other hash seeds. "
         f"{lost_why(facts)}",
-        fix="Sort the list before it is divided, and draw at random with one seed for all ranks.",
+        fix="Sort the list before it is divided, draw at random with one seed for all ranks, and "
+        "divide by zlib.crc32(name.encode()) in place of hash().",
         evidence=_evidence(facts),
     )
 

@@ -101,6 +101,12 @@ def ordered(code: str) -> None:
     assert len(_orders(code)) == 1
 
 
+def alike_everywhere(code: str) -> None:
+    assert len(_orders("hash(…[0])")) > 1
+    text = code.replace("name", "…[0]").replace("zlib", "__import__('zlib')")
+    assert len(_orders(text)) == 1
+
+
 def hash_seed(code: str) -> None:
     name, _, value = code.partition("=")
     assert len(_orders("list(set(…))", **{name: value})) == 1
@@ -202,6 +208,7 @@ RUN: Mapping[str, Callable[[str], None]] = {
     "torch.serialization.add_safe_globals([{}])": safe_globals,
     "use_reentrant=False": brief.frozen_inputs,
     "sorted(set(names))": lambda code: ordered(code.replace("names", "…")),
+    "zlib.crc32(name.encode())": alike_everywhere,
     "sorted(os.listdir(folder))": brief.listed,
     "random.Random(0)": brief.one_seed,
     "torch.initial_seed()": brief.worker_seed,

@@ -159,6 +159,18 @@ def test_what_workers_have_given_so_far_is_held_against_each_other(
         assert found.given == 2 * found.alone == 2 * len(other)
 
 
+def test_a_number_that_each_shard_counts_anew_names_no_sample() -> None:
+    """As of the rows of a file."""
+    datasets = pytest.importorskip("datasets")
+    stream = datasets.IterableDataset.from_generator(range, gen_kwargs={"shards": [*range(4)]})
+    noted = Noted(1, 8)
+    for shard in range(4):
+        names = [f"image {shard}-{one}" for one in range(8)]
+        noted.take({"name": names, "row": list(range(8))})
+
+    assert of_shards(stream, noted) is None
+
+
 @pytest.mark.parametrize(
     ("shards", "times", "is_told"), [(4, 4, True), (4, 1, False), (4, 3, False), (1, 1, False)]
 )

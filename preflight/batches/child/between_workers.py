@@ -215,8 +215,10 @@ def of_shards(dataset: object, given: Noted) -> Among | None:
     number = getattr(dataset, "num_shards", 0) if issubclass(type(dataset), streams) else 0
     if number < 2 or not given.is_whole:
         return None
-    for name in given.parts:
-        counts = given.counts(name)
+    every = {name: given.counts(name) for name in given.parts}
+    if any(one % number for counts in every.values() for one in counts.values()):
+        return None  # a number of each sample may be that of its place in a shard
+    for name, counts in every.items():
         if len(counts) >= _FEWEST and {*counts.values()} == {number}:
             unit, total = sample_numbers.unit(name), counts.total()
             return Among(total, total // number, unit, is_repeated=True, shards=number)

@@ -50,15 +50,14 @@ class _Keys:
         number = len(given) if self._each else len(sure) or 1
         if sure:
             return _told("key", sure, number)
-        texts = texts_in(given)
-        if texts:
-            return _told("text", texts, number)
         empty: list[int] = []
         try:
             keys = [digest(one) for one in given] if self._each else []
             empty = [key for key, one in zip(keys, given, strict=False) if is_empty(one)]
         except Exception:  # noqa: BLE001  a class of the user's of which nobody can make bytes
             keys = []
+        if texts := texts_in(given):  # of which several samples may have the same
+            return _Told(_told("text", texts, number), bytes=keys)
         return _Told(by="whole", keys=keys, names=[], samples=number, empty=empty)
 
 
@@ -118,6 +117,7 @@ def _run(loader: Any, alive: Callable[[], None]) -> tuple[dict[str, Any], dict[s
     endless = never_ends(loader)
     until = None  # counted from the first batch: workers take long to start on a busy machine
     found: dict[str, Any] = {"by": "", "keys": [], "names": [], "samples": 0, "empty": []}
+    found["bytes"] = []
     number, ended = 0, True
     for batch in loader:
         number += 1
@@ -137,5 +137,6 @@ def _keep(found: dict[str, Any], batch: Mapping[str, Any]) -> None:
     if len(found["keys"]) < MOST_ITEMS:
         found["keys"] += batch["keys"]
         found["empty"] += batch.get("empty", ())
+        found["bytes"] += batch.get("bytes", ())
     if len(found["names"]) < SHOWN:
         found["names"] += batch["names"]
