@@ -38,10 +38,7 @@ def every(facts: Rehearsal) -> Iterator[Raised]:
 
 def told(check: Check, raised: Raised, facts: Rehearsal, job: Job, why: str) -> Finding:
     """Tell of an exception at the script's own innermost line."""
-    batches = counted(job.look.batches, "batch", "batches")
-    device = f"--device {job.look.device} " if job.look.device else ""
-    more = f"preflight run --batches {job.look.batches * 10} {device}{facts.name}"
-    fix = f"Mend this line; if it only needs more than {batches}:  {more}"
+    fix = f"Mend this line; if it only needs more than {_given(facts, job)}"
     if not facts.batches:
         fix = "Mend this line."
         if raised.error.startswith("FileNotFoundError"):
@@ -71,6 +68,23 @@ def told(check: Check, raised: Raised, facts: Rehearsal, job: Job, why: str) -> 
         about=raised.thread or raised.error.partition(":")[0],
         line_text="" if inner is None else inner.text,
     )
+
+
+def left_out(facts: Rehearsal) -> str:
+    """Say that what was left out may be the cause, where something was."""
+    return ", unless it only lacks what was left out" if facts.shortened else ""
+
+
+def _given(facts: Rehearsal, job: Job) -> str:
+    """Say how much the script was given, and the command that gives it more."""
+    look = job.look
+    given = counted(look.batches, "batch", "batches")
+    options = f"--batches {look.batches * 10}"
+    if any(one.startswith("epochs after the first") for one in facts.shortened):
+        given += f" and {counted(look.epochs, 'epoch')}"
+        options += f" --epochs {look.epochs * 10}"
+    device = f"--device {look.device} " if look.device else ""
+    return f"{given}:  preflight run {options} {device}{facts.name}"
 
 
 def place(frames: Sequence[Frame], facts: Rehearsal) -> Location:

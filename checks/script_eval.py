@@ -26,7 +26,7 @@ from preflight.finding import Finding, Location, Severity
 from preflight.job import Job
 from preflight.values.names import counted
 
-from ._script_ends import every, in_evaluation, place, told
+from ._script_ends import every, in_evaluation, left_out, place, told
 
 _LEFT = "left in eval"
 
@@ -39,7 +39,7 @@ _LEFT = "left in eval"
 )
 def script_eval(facts: Rehearsal, job: Job) -> Iterator[Finding]:
     """Report what was raised while the script evaluated."""
-    why = "The job trains until its first evaluation, and stops there."
+    why = f"The job trains until its first evaluation, and stops there{left_out(facts)}."
     for raised in every(facts):
         if in_evaluation(raised):
             yield told(script_eval, raised, facts, job, why)

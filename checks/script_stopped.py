@@ -29,7 +29,7 @@ from preflight.finding import Finding, Location, Severity
 from preflight.job import Job
 from preflight.values.names import shown
 
-from ._script_ends import every, in_evaluation, place, told
+from ._script_ends import every, in_evaluation, left_out, place, told
 
 _WHEN = {"setup": "before its first batch", "training": "in its training"}
 
@@ -79,4 +79,5 @@ def _why(raised: Raised, facts: Rehearsal) -> str:
     if raised.is_process:
         return f"The process ends, and {shown(facts.file)} goes on as if all were well."
     when = _WHEN.get(raised.while_at, "there")
-    return f"{shown(facts.file)} was run in short, and stopped {when}: the job does so, too."
+    said = f"{shown(facts.file)} was run in short, and stopped {when}: the job does so, too"
+    return f"{said}{left_out(facts)}."

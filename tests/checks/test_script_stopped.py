@@ -97,6 +97,14 @@ def test_what_may_only_need_more_batches_is_given_them() -> None:
     assert finding.fix == (
         "Mend this line; if it only needs more than 2 batches:  preflight run --batches 20 train.py"
     )
+    cut = rehearsal(ended=ended, met=met, shortened=("epochs after the first 2 to 1 batch",))
+    (finding,) = ask("script-stopped", cut)
+    assert (finding.fix or "").endswith(
+        "than 2 batches and 2 epochs:  preflight run --batches 20 --epochs 20 train.py"
+    )
+    assert (finding.why or "").endswith(
+        "the job does so, too, unless it only lacks what was left out."
+    )
     on_cpu = Job(look=Look(device="cpu"))
     (finding,) = ask("script-stopped", rehearsal(ended=ended, met=met), on_cpu)
     assert (finding.fix or "").endswith("  preflight run --batches 20 --device cpu train.py")
