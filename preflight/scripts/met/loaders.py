@@ -161,7 +161,8 @@ class Shortened:
             return True
         if self._is_full and self._kind == "training":
             batches = length_of(self._batches)
-            if self._passes.seldom.more(self.given, batches, self._at):
+            a_step = numbers_of(self._watch).seconds
+            if self._passes.seldom.more(self.given, batches, self._at, a_step):
                 return True
         self.more = self._passes.beginnings.more(self, self._at, self.given)
         return bool(self.more) or self._passes.goes_beyond(self._at)

@@ -70,6 +70,7 @@ class Seldom:
 
         self._told: set[tuple[str, int]] = set()
         self._begun = 0.0
+        self._a_step: float | None = None
         self._moved: dict[tuple[str, int], tuple[int, int]] = {}
         """How far each count was when it moved last, and how many batches were given then."""
 
@@ -82,9 +83,17 @@ class Seldom:
         """Note that an epoch begins, whose steps tell how quick the script is."""
         self._begun = time.monotonic()
 
-    def more(self, given: int, batches: int | None, at: Frame | None) -> bool:
-        """Whether the script gets another batch, so that it comes to one of these."""
-        watch = self._watch
+    def more(self, given: int, batches: int | None, at: Frame | None, a_step: float | None) -> bool:
+        """Whether the script gets another batch, so that it comes to one of these.
+
+        Args:
+            given: batches of this epoch up to now.
+            batches: those of a whole one.
+            at: the loop.
+            a_step: seconds from one step to the next, where that is known: workers that start and
+                a first step take longer.
+        """
+        watch, self._a_step = self._watch, a_step
         if at is None or watch.left or watch.options.get("resuming"):
             return False
         if self.by_time():
@@ -112,11 +121,11 @@ class Seldom:
         rest = [one for one in left if self._moves(one, given)]
         for one in sorted(rest, key=lambda one: one.left):
             needed = given + one.left + 1
-            if batches is None or needed > batches:
+            if batches is not None and needed > batches:
                 continue
             if self._is_quick(one.left, given, took):
-                return True
-            if (one.file, one.line) not in self._told:
+                return True  # a stream without a length may end before
+            if batches is not None and (one.file, one.line) not in self._told:
                 self._told.add((one.file, one.line))
                 place = watch.own.frame(one.file, one.line, at.function)
                 watch.met(Met(what="seldom", at=place, name=str(needed)))
@@ -153,7 +162,9 @@ class Seldom:
                 self._watch.met(Met(what="seldom", at=place))
 
     def _is_quick(self, steps: int, given: int, took: float) -> bool:
-        return took < _SECONDS and took / max(1, given) * steps < _SECONDS
+        each = took / max(1, given)
+        each = each if self._a_step is None else min(each, self._a_step)
+        return took < _SECONDS and each * steps < _SECONDS
 
 
 def _dues(watch: Watch) -> Iterator[_Due]:
