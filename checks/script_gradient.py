@@ -38,7 +38,7 @@ _UNUSED = "without gradient"
 @check(
     over=Steps,
     title="script with parameters that are not trained",
-    many="scripts have parameters that are not trained",
+    many="groups of parameters are not trained",
     severity=Severity.ERROR,
     skip=lambda facts, _job: None if facts.steps else "no step of an optimizer was seen",
 )
@@ -54,6 +54,9 @@ def _unused(idle: Idle, facts: Steps) -> Finding:
     steps = f"any of {counted(idle.steps, 'step')}" if idle.steps > 1 else "the one step seen"
     why = "They stay as they were made, while the others are trained, and nothing says so."
     fix = "Use them in forward, or freeze them: requires_grad_(False)."
+    if not idle.in_model:
+        why = "Parts of the model that take the place of others (a guess) are in no optimizer."
+        fix = f"Make {idle.model} once the model is as it is to be trained."
     if idle.replicated:
         why = "DistributedDataParallel waits for a gradient of each of them: the next step raises."
         fix = "Use them in forward, take them out, or say find_unused_parameters=True."
@@ -98,6 +101,8 @@ def _uncleared(one: Uncleared, facts: Steps) -> Finding:
 
 def _found(idle: Idle, facts: Steps, what: str, why: str, fix: str, severity: Severity) -> Finding:
     some = f"{idle.count:,} of {counted(idle.of, 'parameter')} of {idle.model}"
+    if not idle.in_model:
+        some = f"{counted(idle.count, 'parameter')} that {idle.model} has, and no model seen,"
     kept = idle.defined
     return script_gradient.found(
         f"{some} {what}: {first_of(idle.names, idle.count)}",

@@ -43,6 +43,9 @@ class Idle:
     replicated: bool = False
     """Whether DistributedDataParallel waits for a gradient of each, and gets none."""
 
+    in_model: bool = True
+    """False of parameters of an optimizer that no model holds which was seen."""
+
     detached: Frame | None = None
     """The line that had activations computed again in backward (reentrant checkpointing), where
     nothing that went in needed a gradient: then nothing within gets one."""

@@ -208,6 +208,7 @@ class Trained:
             of=max(of, len(entries)),
             steps=min(one.asked for one in entries),
             defined=first.defined,
+            in_model=model is not None,
             replicated=fault == UNUSED and model is not None and model.replicated,
             detached=self._detached if fault == UNUSED else None,
         )

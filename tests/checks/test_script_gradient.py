@@ -44,6 +44,14 @@ def test_parameters_without_gradient_are_a_warning_at_the_line_that_keeps_them()
     )
 
 
+def test_parameters_of_no_model_are_told_as_the_optimizers() -> None:
+    """As where a head was replaced once the optimizer was made."""
+    (found,) = ask("script-gradient", steps(idle(model="Adam", in_model=False)))
+
+    assert found.message.startswith("2 parameters that Adam has, and no model seen, got no")
+    assert found.fix == "Make Adam once the model is as it is to be trained."
+
+
 def test_of_one_step_it_is_said_that_there_was_no_other() -> None:
     (found,) = ask("script-gradient", steps(idle(steps=1)))
 

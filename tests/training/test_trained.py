@@ -213,7 +213,7 @@ def test_a_tensor_of_no_model_is_named_by_its_optimizer() -> None:
     seen = trained(lambda: used.sum().backward(), torch.optim.Adagrad([used, unused]))
     idle = [one for one in seen.idle() if one.model == "Adagrad"]
 
-    assert [one.names for one in idle] == [("Adagrad, parameter 1",)]
+    assert [(one.names, one.in_model) for one in idle] == [(("Adagrad, parameter 1",), False)]
 
 
 def test_nothing_is_kept_alive() -> None:
