@@ -91,6 +91,9 @@ class Moment:
     path: str = ""
     """Of a save: the file or folder."""
 
+    copies: tuple[str, ...] = ()
+    """Of a save: files that are links to it or the same, as `latest.pt` often is."""
+
     at: Frame | None = None
     """Of a save: the script's line."""
 
@@ -146,10 +149,11 @@ def is_next_to_none(first: Moment, later: Moment) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Moved:
-    """What was saved, and has another name since."""
+    """What was saved, and has another name since; or has that, too."""
 
     source: str
     target: str
+    is_copy: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -219,13 +223,16 @@ def read_lines(path: str) -> WrittenDown:
         if isinstance(one, ResumeWay):
             ways.append(one)
         elif isinstance(one, Moved):
-            moments = [
-                replace(each, path=one.target) if each.path == one.source else each
-                for each in moments
-            ]
+            moments = [_moved(each, one) if each.path == one.source else each for each in moments]
         else:
             moments.append(one)
     return WrittenDown(tuple(moments), tuple(dict.fromkeys(ways)))
+
+
+def _moved(moment: Moment, one: Moved) -> Moment:
+    if one.is_copy:
+        return replace(moment, copies=(*moment.copies, one.target))
+    return replace(moment, path=one.target)
 
 
 def _lines(path: str) -> Iterator[Line]:

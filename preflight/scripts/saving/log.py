@@ -111,7 +111,8 @@ class Log:
             self._may_stop(one)
         if not self._is_noted:
             self._is_noted = True
-            self._first.keep_all()
+            for copy in self._first.keep_all():
+                self._write(copy)
             owners, seen = self._begins(), self._look()
             self._write(
                 Moment(
@@ -230,6 +231,7 @@ class Log:
             self.files[target] = self.files.pop(source)
         if source in self._saved and self.watch.is_here:
             self._write(Moved(source=source, target=target))
+            self._first.moved(source, target)
             writer, at = self._saved[target] = self._saved.pop(source)
             self._tell(target, writer, at)
 

@@ -63,7 +63,8 @@ def run_again(
     options = {**asked.options, "scheduled_epochs": asked.options["epochs"], "epochs": 1}
     resuming = TOGETHER if asked.wire.get("ranks", 1) > 1 else ALONE
     with asked.step(f"run {rehearsal.name} {added}"):
-        saves = [one.path for one in first if one.what == SAVE and one.path]
+        saved = [one for one in first if one.what == SAVE and one.path]
+        saves = [path for one in saved for path in (one.path, *one.copies)]
         tell = any(one.tells for one in chosen(first))
         more = {"wants": (), "resuming": resuming, "saves": saves, "saves_tell": tell}
         with _configured(begin, asked):
