@@ -14,8 +14,9 @@ What it finds
     it may hold their captions), and where none has any, nothing is said. By such a
     guess, and where a handler of a live loader goes on, what a tenth of all samples lacks is an
     error, and less a warning; so is a shard of which no image has one, which may be meant so, and
-    one that has nothing of another field (`.json`, `.npz`) of most samples. Masks, regularisation images, caches and the files of trainers need
-    no caption. Where a source asks whether a caption is there and goes on without, it is a warning.
+    one that has nothing of another field (`.json`, `.npz`) of most samples. Masks, regularisation
+    images, caches and the files of trainers need no caption. Where a source asks whether a caption
+    is there and goes on without, it is a warning.
     Links in a shard are shard-unsafe, samples whose files stand apart shard-split-sample, images
     and texts in two folders shard-foreign; they are not told here again.
     Of two folders side by side (`images`, `masks`) of which one has a file for half of the other's
