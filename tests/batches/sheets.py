@@ -110,5 +110,7 @@ def has_no_pillow() -> Any:
 def has_a_full_disk() -> Any:
     import resource
 
+    # Before 3.14, Python leaves what it could write of a module that it compiles, for all to come.
+    sys.dont_write_bytecode = True
     resource.setrlimit(resource.RLIMIT_FSIZE, (2_000, resource.RLIM_INFINITY))
     return decodes()

@@ -410,6 +410,7 @@ def test_several_writers_of_one_file_leave_what_is_found(tmp_path: Path) -> None
 
 LIMITED = """
 import resource, signal, sys, torch
+sys.dont_write_bytecode = True
 signal.signal(signal.SIGXFSZ, signal.SIG_DFL if sys.argv[2] == "die" else signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (65_536, 65_536))
 torch.save({"a": torch.zeros(50_000)}, sys.argv[1])
