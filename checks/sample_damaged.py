@@ -4,9 +4,8 @@ What it finds
     Files of shards beside the images and texts: `.json` that is no JSON, `.npy` that is no array or
     stops early, `.cls` and `.index` that are no number; also of 0 bytes. What more than half of a
     shard's files of this name are is what they are meant to be: where most do not decode, they are
-    of a format of the job's own, and nothing is said. Where a loader, or a pipeline in the sources,
-    says which fields it takes, dataset-survival tells what becomes of these samples. Nothing is
-    read with `--depth index`.
+    of a format of the job's own, and nothing is said. Where a live loader reads the shard,
+    dataset-survival tells what becomes of these samples. Nothing is read with `--depth index`.
 
 Why it matters
     A writer that was killed, or a full disk, leaves such files. webdataset's `decode()` raises on

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any, TypeAlias
 
-from preflight.formats.bytes.flaw import Flaw
 from preflight.formats.magic import HEAD, what_is, with_article
 from preflight.formats.pictures.heads import shape_in
 from preflight.formats.pictures.shape import Shape
@@ -67,9 +66,6 @@ _DEEP = (b"\0\x10", b"\0\x20")
 """Bits of a channel of a Photoshop image, of which Pillow reads no more than 8."""
 
 _UNKNOWN = "cannot identify"
-
-_MOST_PAGES = 1_000
-"""Of a TIFF that are looked for."""
 
 Loaded: TypeAlias = Callable[[], tuple[Shape, Exception | None]]
 """Has Pillow load the image when it is first called."""
@@ -153,40 +149,6 @@ def load_with_pillow(data: bytes) -> tuple[Shape, Exception | None]:
     finally:
         ImageFile.LOAD_TRUNCATED_IMAGES = lenient
     return shape, None
-
-
-def lost_page(data: bytes) -> Flaw | None:
-    """Tell that a TIFF, of which the first page is whole, stops in a later one; nothing is decoded.
-
-    Each page says where its strips or tiles lie.
-    """
-    from PIL import Image
-
-    place = 0
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            with Image.open(io.BytesIO(data), formats=["TIFF"]) as image:
-                for place in range(1, _MOST_PAGES):
-                    image.seek(place)
-                    if _end_of(image.tag_v2) > len(data):
-                        break
-                else:
-                    return None
-    except EOFError:
-        return None  # there are no more
-    except _REFUSALS:
-        place += not place
-    text = f"stops in its page {place + 1:,}, at {len(data):,} bytes"
-    return Flaw(kind="frames", text=text, offset=len(data))
-
-
-def _end_of(tags: Any) -> int:
-    """Give where the last strip or tile of a page ends."""
-    ends = [0]
-    for places, sizes in ((273, 279), (324, 325)):
-        ends += map(int.__add__, tags.get(places, ()), tags.get(sizes, ()))
-    return max(ends)
 
 
 def _stored_size(image: Any) -> tuple[int, int]:

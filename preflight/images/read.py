@@ -14,12 +14,12 @@ from preflight.formats.pictures.heads import shape_in, shape_of
 from preflight.formats.pictures.image_structure import ImageStructure
 from preflight.formats.pictures.picture import MARKED, MOST_PIXELS, TAIL, has_both_ends, walk_image
 from preflight.formats.pictures.shape import Shape
+from preflight.formats.pictures.tiff import lost_page
 from preflight.formats.pictures.webp import most_zeros, zeros_in
 from preflight.images.decoding import (
     Loaded,
     left_undecoded,
     load_with_pillow,
-    lost_page,
     refusal,
     told_by_pillow,
     undecodable,

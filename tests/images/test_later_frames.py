@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import struct
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +59,17 @@ WHOLE = {
 @pytest.mark.parametrize("data", WHOLE.values(), ids=WHOLE)
 def test_what_is_whole_is_left_alone(data: bytes) -> None:
     assert look_at_image(data, "a").damage is None
+
+
+def test_a_later_page_of_a_kind_that_pillow_does_not_read_is_not_cut() -> None:
+    """As microscopes put one beside the picture: it is all there."""
+    data = bytearray(several("TIFF", 2))
+    kind = struct.pack("<HHIHH", 262, 3, 1, 2, 0)  # how it is to be shown: RGB
+    at = data.rindex(kind)
+    data[at : at + len(kind)] = struct.pack("<HHIHH", 262, 3, 1, 32_844, 0)
+
+    assert data.count(kind) == 1
+    assert look_at_image(bytes(data), "a").damage is None
 
 
 @pytest.mark.filterwarnings("ignore")
