@@ -40,6 +40,9 @@ def broken(
             what = f"gives no batch {after}, since {who} {status}"
         case _:
             what = f"gives no batch for {facts.waited or 0:g} s {after}"
+            lost = next((one for one in facts.standing if one.exit_status), None)
+            if lost is not None and lost.exit_status is not None:
+                what += f", since {lost.process} {ending(lost.exit_status)}"
             inner = None if standing is None else (standing.users or standing.lines)[-1]
             if dead is not None:
                 what += f": {has_died(dead)}"

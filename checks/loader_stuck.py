@@ -4,9 +4,10 @@ What it finds
     In every run that makes a loader, the first batches are drawn from it: with the job's workers,
     started as the job starts them, in a process of their own. Found are a loader that gives nothing
     for as long as `--timeout` says, with the lines at which its workers stand (on Windows, where
-    they cannot be asked, that at which the training process does); a worker that dies,
-    with what it said; an exception, with the user's own line; and threads of the job that die
-    meanwhile. A loader that ends without a batch is told by `loader-end`.
+    they cannot be asked, that at which the training process does), and with the process that died
+    meanwhile; a worker that dies, with what it said; an exception, with the user's own line; and
+    threads of the job that die meanwhile. A loader that ends without a batch is told by
+    `loader-end`.
 
 Why it matters
     Training stops at its first step, or stands there and says nothing. What a worker said when it
@@ -98,6 +99,19 @@ def _stuck(facts: FirstBatches, job: Job) -> Finding:
             about=facts.name,
         )
     here = "" if at is None else f": {at.process} stands in {_written(at)}"
+    lost = next((one for one in facts.standing if one.exit_status), None)
+    if lost is not None and lost.exit_status is not None:
+        return loader_stuck.found(
+            f"{_after(facts)} no batch for {facts.waited:g} s, since {lost.process} "
+            f"{ending(lost.exit_status)}{here}",
+            at=_place(() if at is None else at.users, facts),
+            also=_others(facts, at),
+            why="The training process is not told that it has ended, and waits for it for ever.",
+            fix="Mend what ends it: load one sample by hand, without workers; where the kernel "
+            "killed it, take fewer workers or smaller batches.",
+            evidence=_where(facts),
+            about=facts.name,
+        )
     unseen = facts.num_workers and not any("worker" in one.process for one in facts.standing)
     longer = f"--timeout {job.look.timeout * 5:g}"
     return loader_stuck.found(
@@ -107,10 +121,7 @@ def _stuck(facts: FirstBatches, job: Job) -> Finding:
         why=f"Training stands at step {len(facts.batches)}, and says nothing.",
         fix=f"Mend what it waits for there; or give it longer, if it is only slow:  {longer}",
         workaround=None if not facts.num_workers else _UNSEEN if unseen else _ALONE,
-        evidence={
-            **_evidence(facts),
-            **{one.process: " < ".join(map(_line, one.lines[:-6:-1])) for one in facts.standing},
-        },
+        evidence=_where(facts),
         about=facts.name,
     )
 
@@ -196,7 +207,7 @@ def _after(facts: FirstBatches) -> str:
 
 def _telling(facts: FirstBatches) -> Standing | None:
     """Give the process whose place tells most: a worker in a line of the user's own."""
-    *others, first = facts.standing[::-1] or (None,)
+    *others, first = tuple(one for one in facts.standing[::-1] if one.lines) or (None,)
     workers = [one for one in others if one is not None][::-1]
     users = [one for one in (*workers, first) if one is not None and one.users]
     return users[0] if users else first
@@ -220,6 +231,17 @@ def _others(facts: FirstBatches, but: Standing | None) -> tuple[Location, ...]:
 
 def _place(frames: tuple[Frame, ...], facts: FirstBatches) -> Location:
     return frames[-1].place(facts.name) if frames else facts.defined.at(facts.name)
+
+
+def _where(facts: FirstBatches) -> dict[str, str | int | float]:
+    """Add where each process stood, or how it had ended."""
+    stood = {
+        one.process: " < ".join(map(_line, one.lines[:-6:-1]))
+        if one.exit_status is None
+        else ending(one.exit_status)
+        for one in facts.standing
+    }
+    return {**_evidence(facts), **stood}
 
 
 def _evidence(facts: FirstBatches) -> dict[str, str | int | float]:

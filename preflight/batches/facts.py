@@ -84,6 +84,9 @@ class Standing(NamedTuple):
     users: tuple[Frame, ...] = ()
     """Those of them that are the user's own."""
 
+    exit_status: int | None = None
+    """Of one that had ended by then, where that is known; negative: the signal that killed it."""
+
 
 class Traceback(NamedTuple):
     """An exception that a process printed to standard error, and that nobody was told of."""

@@ -43,9 +43,10 @@ _NO_WORKERS = ("resource_tracker", "multiprocessing.forkserver", "torch_shm_mana
 def stacks(anew: Anew, root: str, alive: Callable[[], None]) -> tuple[Standing, ...]:
     """Say where each process stands: the one that waits for batches, then its workers.
 
-    Each is aborted, at which faulthandler writes its stacks; the last worker first. They are all
-    stopped before, so that none sees another one's end. Windows has no such signal: there, the one
-    that waits has written its own by then (`saying_where`), and its workers cannot be asked.
+    Each that runs is aborted, at which faulthandler writes its stacks; the last worker first. They
+    are all stopped before, so that none sees another one's end. Windows has no such signal: there,
+    the one that waits has written its own by then (`saying_where`), and its workers cannot be
+    asked.
     """
     if not can_ask():
         _, timed_out, said = anew.text().rpartition(_TIMED_OUT)
@@ -57,11 +58,14 @@ def stacks(anew: Anew, root: str, alive: Callable[[], None]) -> tuple[Standing, 
     found = []
     for number, one in reversed(list(enumerate(workers, 1))):
         alive()
-        said = _aborted(one.pid, anew, one.is_running)
-        found.append(standing(f"worker {number} of {len(workers)}", said, root))
+        name, status = f"worker {number} of {len(workers)}", one.exit_status
+        if status is not None:
+            found.append(Standing(process=name, exit_status=status))
+        else:
+            found.append(standing(name, _aborted(one.pid, anew, one.is_running), root))
     said = _aborted(anew.pid, anew, lambda: anew.poll() is None)
     found.append(standing(TRAINING, said, root))
-    return tuple(one for one in reversed(found) if one.lines)
+    return tuple(one for one in reversed(found) if one.lines or one.exit_status)
 
 
 def can_ask() -> bool:

@@ -5,6 +5,7 @@ A case is a function; what becomes of it really is what a plain loop over it com
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import queue
 import sys
@@ -152,6 +153,20 @@ def cannot_send_batches():
 
 def loses_its_feeder():
     return DataLoader(Fed(), num_workers=1)
+
+
+class OwnProcess(IterableDataset):
+    """What a process of its own puts into a queue, which ends before it has put anything."""
+
+    def __iter__(self):
+        made = multiprocessing.get_context("fork").Queue()
+        multiprocessing.get_context("fork").Process(target=leave, args=(0,), daemon=True).start()
+        while True:
+            yield made.get()
+
+
+def waits_for_a_process_that_left():
+    return DataLoader(OwnProcess(), batch_size=2)
 
 
 def worker_leaves():

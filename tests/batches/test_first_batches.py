@@ -33,6 +33,10 @@ BAD: Mapping[str, tuple[str, str]] = {
     "waits_for_lock_held_at_fork": ("stands in ask_for_lock (`with LOCK:`)", "ask_for_lock"),
     "cannot_send_batches": ("a worker cannot send what it has made: ", ""),
     "loses_its_feeder": ("has died of RuntimeError: the disk is gone", "feed"),
+    "waits_for_a_process_that_left": (
+        "since worker 1 of 1 ended by itself with exit status 3: the training process stands in",
+        "__iter__",
+    ),
     "worker_leaves": ("ended by itself with exit status 3", ""),
     "worker_exits": ("ended by itself with exit status 4", ""),
     "worker_is_killed": ("was killed by SIGKILL", ""),
@@ -48,6 +52,7 @@ HANGING = (
     "waits_for_lock_held_at_fork",
     "cannot_send_batches",
     "loses_its_feeder",
+    "waits_for_a_process_that_left",
     "train_and_val",
 )
 EMPTY = {

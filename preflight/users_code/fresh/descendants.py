@@ -11,6 +11,7 @@ import functools
 import os
 import sys
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 
@@ -58,6 +59,19 @@ class Descendant:
         with contextlib.suppress(self._gone, OSError):
             return bool(self._process.is_running() and self._process.status() != "zombie")
         return False
+
+    @property
+    def exit_status(self) -> int | None:
+        """How it ended, where nobody has asked that yet; negative: the signal that killed it.
+
+        None where it runs, or nobody can tell: Linux alone says so of what others have started
+        (man 5 proc: the last field of `stat`).
+        """
+        with contextlib.suppress(self._gone, OSError, ValueError, IndexError):
+            if self._process.status() == "zombie":
+                said = Path(f"/proc/{self.pid}/stat").read_text(encoding="ascii", errors="replace")
+                return os.waitstatus_to_exitcode(int(said.split()[-1]))
+        return None
 
     def kill(self) -> None:
         """End it at once."""
