@@ -39,7 +39,7 @@ def every(facts: Rehearsal) -> Iterator[Raised]:
 def told(check: Check, raised: Raised, facts: Rehearsal, job: Job, why: str) -> Finding:
     """Tell of an exception at the script's own innermost line."""
     fix = f"Mend this line; if it only needs more than {_given(facts, job)}"
-    if not facts.batches:
+    if not facts.batches or facts.lacks_no_batches:
         fix = "Mend this line."
         if raised.error.startswith("FileNotFoundError"):
             fix = "Put the file where this line looks for it, or name another there."
@@ -58,13 +58,19 @@ def told(check: Check, raised: Raised, facts: Rehearsal, job: Job, why: str) -> 
     if raised.behind:
         why = f"A loop was left early for this, so that it is a guess: {shown(facts.file)} may come"
         why += " here otherwise at the end of its training."
+    is_guess = raised.behind or raised.not_passed is not None
+    if raised.not_passed is not None:
+        test = raised.not_passed
+        why = f"A guess: a training in short may not come behind `{shown(test.text)}` "
+        why += f"({shown(test.file)}:{test.line}), which the job may pass."
+        fix = "Have this line expect that no score was good enough, as after a short training."
     return check.found(
         f"{thread}raises {shown(raised.error)}",
         at=place(raised.frames, facts),
         also=tuple(one.place() for one in raised.frames[:-1]),
         why=why,
         fix=fix,
-        severity=Severity.WARNING if raised.behind else None,
+        severity=Severity.WARNING if is_guess else None,
         about=raised.thread or raised.error.partition(":")[0],
         line_text="" if inner is None else inner.text,
     )
@@ -72,6 +78,8 @@ def told(check: Check, raised: Raised, facts: Rehearsal, job: Job, why: str) -> 
 
 def left_out(facts: Rehearsal) -> str:
     """Say that what was left out may be the cause, where something was."""
+    if facts.more is not None and facts.lacks_no_batches:
+        return f", with {counted(facts.more.batches, 'batch', 'batches')} of an epoch, too"
     return ", unless it only lacks what was left out" if facts.shortened else ""
 
 

@@ -6,9 +6,12 @@ What it finds
     it saves, or at its end; also in a thread in the background, which ends and leaves the script
     running without it, and in a process that it has started to train in. And a script that ends by
     itself with an exit code that says that it failed; where it handles an exception by that, the
-    line is where this was raised. What it raises behind a loop that we had to leave early is a
-    warning. A schedule of learning rates that has fewer steps than its epochs have batches, at
-    which torch raises, is found by arithmetic, where nothing leaves these early. An exception in an
+    line is where this was raised. Where something was left out, it is run once more with ten times
+    as many batches: what goes on then is no finding. What it raises behind a loop that we had to
+    leave early is a warning, and so is what lacks a checkpoint or a name that only a good score
+    makes, and an `assert` on the order of two values. A schedule of learning rates that has fewer
+    steps than its epochs have batches, at which torch raises, is found by arithmetic, where nothing
+    leaves these early. An exception in an
     evaluation is told by script-eval. What is raised for want of something that is not here (NCCL,
     a launcher, a package) is no finding: the script could not be judged.
 

@@ -80,6 +80,9 @@ class Raised:
     behind: bool = False
     """Whether a loop was left early by us before it: the job may come there otherwise."""
 
+    not_passed: Frame | None = None
+    """The test of a score which a training in short may not have passed, where that may be why."""
+
     @property
     def is_of_image(self) -> bool:
         """Whether Pillow says it of an image; the line that opens it is not at fault."""
@@ -140,6 +143,17 @@ class Ended:
     """Whether what it does at its end took longer than it was given."""
 
 
+class RunMore(NamedTuple):
+    """How a script was run once more, since it may have lacked batches alone."""
+
+    batches: int
+    """Of an epoch."""
+
+    epochs: int
+    before: Raised
+    """What it raised with fewer of them."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rehearsal:
     """A script that was run as itself, in short."""
@@ -167,6 +181,10 @@ class Rehearsal:
     on_cpu: Frame | None = None
     """The line that asked for a GPU first, for which the CPU stood in."""
 
+    more: RunMore | None = None
+    """Where it was run once more: what is told here is what came of that, unless it stopped at the
+    same line."""
+
     def times(self, what: str) -> int:
         """Say how often something was met."""
         return sum(one.count for one in self.met if one.what == what)
@@ -183,6 +201,14 @@ class Rehearsal:
         return ended.how in {"returned", "exited"} and not (
             ended.code or self.batches or self.steps
         )
+
+    @property
+    def lacks_no_batches(self) -> bool:
+        """Whether it stops at the same line with more of them."""
+        now = self.ended.raised
+        if self.more is None or now is None or now.not_passed is not None:
+            return False
+        return self.more.before.frames == now.frames
 
     @property
     def not_reached(self) -> tuple[str, ...]:
@@ -224,6 +250,17 @@ def _seldom(seen: Rehearsal) -> str:
     return "".join(said)
 
 
+def _once_more(seen: Rehearsal) -> str:
+    """Say why it was given more than was asked for."""
+    if seen.more is None:
+        return ""
+    batches, epochs, before = seen.more
+    inner = f" at {before.frames[-1].file}:{before.frames[-1].line}" if before.frames else ""
+    kind = shown(before.error.partition(":")[0])
+    given = f"{counted(batches, 'batch', 'batches')} and {counted(epochs, 'epoch')}"
+    return f"; run a second time with {given}, since with fewer it raised {kind}{inner}"
+
+
 def _started(seen: Rehearsal) -> str:
     """Say which lines start programs or processes of which nothing more is seen."""
     lines = [f"{one.at.file}:{one.at.line}" for one in seen.met if one.what == "process" and one.at]
@@ -263,6 +300,7 @@ def _one(seen: Rehearsal) -> str:
     if missing:
         line += f"; not rehearsed: {', '.join(f'no {one}' for one in missing)} seen"
         line += _seldom(seen) if seen.not_reached else ""
+    line += _once_more(seen)
     line += _started(seen)
     if seen.ended.unfinished and seen.ended.how != "stopped":
         line += "; ended by us, since what it did at its end took longer than 20 s"

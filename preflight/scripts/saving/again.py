@@ -17,9 +17,10 @@ from preflight.resuming.moments import Moment, read_lines
 from preflight.resuming.starts import Start, files_in, path_of
 from preflight.scripts.elsewhere import layer_of
 from preflight.scripts.facts import Rehearsal
-from preflight.scripts.read import look as run
 from preflight.scripts.saving.by_ranks import Ranks
+from preflight.scripts.saving.longer_training import with_test
 from preflight.scripts.saving.made import made_by
+from preflight.scripts.saving.once_more import run_enough
 from preflight.scripts.saving.other_files import standing, written
 from preflight.scripts.saving.second_run import NO_STEP, WHOLE, run_again
 from preflight.scripts.watch import MOMENTS
@@ -42,8 +43,9 @@ def look(asked: Asked) -> Iterator[Facts]:
     """Run the script; read back what it saved; run it again from the first of it."""
     wants = asked.options["wants"]
     before = standing(asked.root)
-    seen = run(asked)
-    rehearsal = next(one for one in seen if isinstance(one, Rehearsal))
+    seen, asked = run_enough(asked)
+    first = next(one for one in seen if isinstance(one, Rehearsal))
+    rehearsal = with_test(first, asked.root)
     is_whole = rehearsal.ended.how in WHOLE and not rehearsal.ended.code
     saved = [one for one in seen if isinstance(one, SavedState)]
     layer = None if asked.options["allow_writes"] else layer_of(asked.wire, asked.root)

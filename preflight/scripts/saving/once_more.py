@@ -1,0 +1,109 @@
+"""Has a script that stopped run once more, with more batches: it may have lacked these alone.
+
+Folds, classes that lie last, a checkpoint above a threshold: what is sound with a whole epoch may
+raise with two batches of it.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from preflight.findings.check import Facts
+from preflight.kinds.asked import Asked
+from preflight.scripts.facts import Raised, Rehearsal, RunMore
+from preflight.scripts.read import look as run
+from preflight.scripts.surroundings.standard_input import kept_in
+
+_BATCHES, _EPOCHS = 10, 5
+"""So many times what it was given."""
+
+# It is not run again where that took longer, and is given up then; in seconds.
+_AT_ONCE, _MOST = 15.0, 60.0
+
+# How a script ends that has come to the end of what it was given.
+_WHOLE = ("returned", "exited", "stopped")
+
+
+class _TooLongError(Exception):
+    """It takes longer than is to be spent on it."""
+
+
+def run_enough(asked: Asked) -> tuple[Sequence[Facts], Asked]:
+    """Run it; give what is seen, with more where it goes further with that, and what was asked.
+
+    Of one that stops at the same line again, what was seen first is given, and that it does so.
+    """
+    early: set[tuple[type, str]] = set()
+
+    def once(facts: Facts, count: int) -> None:
+        what = type(facts), getattr(facts, "name", "")
+        if what not in early:
+            early.add(what)
+            asked.some(facts, count)
+
+    seen = run(asked._replace(some=once))
+    first = next(one for one in seen if isinstance(one, Rehearsal))
+    raised = first.ended.raised
+    if raised is None or not _may_lack(first, raised, asked):
+        return seen, asked
+    more = _more_of(asked)
+    try:
+        again = run(more._replace(some=once, alive=_for_a_while(asked)))
+    except _TooLongError:
+        return seen, asked
+    second = next(one for one in again if isinstance(one, Rehearsal))
+    run_more = RunMore(more.options["batches"], more.options["epochs"], raised)
+    if not _goes_on(second, raised):
+        is_same = second.ended.how == "raised"
+        return _with(seen, first, run_more if is_same else None), asked
+    return _with(again, second, run_more), more
+
+
+def _more_of(asked: Asked) -> Asked:
+    """Ask for more, in a folder that has nothing of the first run."""
+    given, wire = asked.options, asked.wire
+    scratch = tempfile.mkdtemp(prefix="more", dir=wire["scratch"])
+    more = {"batches": given["batches"] * _BATCHES, "epochs": given["epochs"] * _EPOCHS}
+    own = {
+        "scratch": scratch,
+        "layer": scratch,
+        "stdin": kept_in(wire["scratch"], wire.get("stdin")),
+    }
+    return asked._replace(wire={**wire, **own}, options={**given, **more})
+
+
+def _for_a_while(asked: Asked) -> Callable[..., None]:
+    until = time.monotonic() + _MOST
+
+    def alive(*said: object) -> None:
+        asked.alive(*said)
+        if time.monotonic() > until:
+            raise _TooLongError
+
+    return alive
+
+
+def _may_lack(seen: Rehearsal, raised: Raised, asked: Asked) -> bool:
+    """Whether more batches may be what it lacks, and running it twice has no effect."""
+    is_for_real = asked.options["allow_writes"] or seen.times("for real") or seen.times("apart")
+    is_told = raised.lacks or raised.unfound or raised.told_by or raised.is_of_image
+    is_alone = asked.wire.get("ranks", 1) == 1 and not (raised.is_process or raised.thread)
+    has_less = bool(seen.batches and seen.shortened) and seen.ended.how == "raised"
+    return has_less and is_alone and not (is_for_real or is_told) and seen.seconds <= _AT_ONCE
+
+
+def _goes_on(second: Rehearsal, before: Raised) -> bool:
+    """Whether it has come to its end now, or beyond what stopped it before."""
+    ended = second.ended
+    if ended.raised is None or ended.how != "raised":
+        return ended.how in _WHOLE and not ended.code
+    kinds = [one.error.partition(":")[0] for one in (ended.raised, before)]
+    places = [[(at.file, at.line) for at in one.frames[-1:]] for one in (ended.raised, before)]
+    return kinds[0] != kinds[1] or places[0] != places[1]
+
+
+def _with(seen: Sequence[Facts], mine: Rehearsal, more: RunMore | None) -> list[Facts]:
+    return [replace(mine, more=more) if one is mine else one for one in seen]
