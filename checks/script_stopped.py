@@ -11,9 +11,9 @@ What it finds
     leave early is a warning, and so is what lacks a checkpoint or a name that only a good score
     makes, and an `assert` on the order of two values. A schedule of learning rates that has fewer
     steps than its epochs have batches, at which torch raises, is found by arithmetic, where nothing
-    leaves these early. An exception in an
-    evaluation is told by script-eval. What is raised for want of something that is not here (NCCL,
-    a launcher, a package) is no finding: the script could not be judged.
+    leaves these early. An exception in an evaluation is told by script-eval. What is raised for
+    want of something that is not here (NCCL, a launcher, a package) is no finding: the script could
+    not be judged.
 
 Why it matters
     The run stops at this line, maybe hours later: behind the first epoch, at the first checkpoint.
