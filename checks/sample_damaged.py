@@ -2,7 +2,8 @@
 
 What it finds
     Files of shards beside the images and texts: `.json` that is no JSON, `.npy` that is no array or
-    stops early, `.cls` and `.index` that are no number; also of 0 bytes. What more than half of a
+    stops early, `.npz` and `.pth` that are cut, `.cls` and `.index` that are no number; also of 0
+    bytes, and with a name before it (`latent.npy`). What more than half of a
     shard's files of this name are is what they are meant to be: where most do not decode, they are
     of a format of the job's own, and nothing is said. Where a live loader reads the shard,
     dataset-survival tells what becomes of these samples. Nothing is read with `--depth index`.
@@ -24,12 +25,19 @@ from preflight.check import Foreign, check
 from preflight.facts import ShardFacts
 from preflight.finding import Aside, Finding, Location, Severity
 from preflight.job import Job
+from preflight.pairing.rules import extension_of
 from preflight.pipelines.fates import RECORDS
 from preflight.values.names import counted, first_of
 
 from ._aside import PACKED
 
-_ARE = {"npy": "is no array", "json": "is no JSON", "jsn": "is no JSON"}
+_ARE = {
+    "npy": "is no array",
+    "json": "is no JSON",
+    "jsn": "is no JSON",
+    "npz": "is no whole archive",
+    "pth": "is no whole archive",
+}
 
 
 class _Spoiled(NamedTuple):
@@ -47,7 +55,7 @@ class _Spoiled(NamedTuple):
 def _is_told_elsewhere(facts: ShardFacts, job: Job) -> str | None:
     if job.look.depth == "index":
         return "with --depth index no field is read"
-    if not any(RECORDS.intersection(one.fields) for one in facts.arrived):
+    if not any(extension_of(field) in RECORDS for one in facts.arrived for field in one.fields):
         return Foreign("there are images and texts alone")
     if facts.taken_by or facts.given_whole_by or facts.decided_by or facts.uses:
         return "dataset-survival says what its loader does with them"
@@ -64,7 +72,7 @@ def _is_told_elsewhere(facts: ShardFacts, job: Job) -> str | None:
 def sample_damaged(facts: ShardFacts, _job: Job) -> Iterator[Finding]:
     """Tell the samples of each field together."""
     for one in _spoiled(facts):
-        it, number = _ARE.get(one.field, "is no number"), one.samples
+        it, number = _ARE.get(extension_of(one.field), "is no number"), one.samples
         those = it.replace("is no", "are no") if number > 1 else it
         yield sample_damaged.found(
             f"{number:,} of {counted(one.of, f'.{one.field} file')} {those}: "
@@ -81,7 +89,9 @@ def sample_damaged(facts: ShardFacts, _job: Job) -> Iterator[Finding]:
 
 def _spoiled(facts: ShardFacts) -> Iterator[_Spoiled]:
     """Give the fields of which a few files do not decode."""
-    for field in sorted({name for one in facts.arrived for name in one.spoiled} & RECORDS):
+    for field in sorted({name for one in facts.arrived for name in one.spoiled}):
+        if extension_of(field) not in RECORDS:
+            continue
         having = [one for one in facts.arrived if field in one.fields and one.whole]
         spoiled = [one for one in having if field in one.spoiled]
         of, number = (sum(one.samples for one in those) for those in (having, spoiled))

@@ -16,11 +16,11 @@ TEXTS = frozenset({"txt", "text", "transcript"})
 SAMPLE_STAGES = frozenset({"open", "expand", "group"})
 """Stages that make samples of shards."""
 
-RECORDS = frozenset({"json", "jsn", "cls", "cls2", "index", "inx", "id", "npy"})
-"""What it reads beside texts and images, of that which can be read here as it does."""
+RECORDS = frozenset({"json", "jsn", "cls", "cls2", "index", "inx", "id", "npy", "npz", "pth"})
+"""What it reads beside texts and images, of which can be told here that it is damaged."""
 
 OPAQUE = frozenset({"npz", "pth", "pkl", "pyd", "pickle", "ten", "tb", "mp", "msg", "cbor"})
-"""What it reads, too, and nobody else: most of it are pickles, which only the job may load."""
+"""What it reads whole, and nobody else: most of it are pickles, which only the job may load."""
 
 TAKES = frozenset({"to_tuple", "extract_keys", "rename", "rename_keys", "map_dict"})
 """Stages that ask for fields by their names."""

@@ -29,6 +29,7 @@ from preflight.images.pictures import Damages, PictureCounts
 from preflight.images.read import MOST_IMAGE, ends_are_sound, look_into_image
 from preflight.kinds.asked import Asked, CannotLookError
 from preflight.pairing.lengths import LONGEST, Lengths, fields_of_text
+from preflight.pairing.rules import extension_of
 from preflight.pipelines.fates import RECORDS
 from preflight.shards.arriving import Cut, arriving
 from preflight.shards.facts import ShardFacts
@@ -179,8 +180,9 @@ class _Looked:
         # What was unpacked is not to be had again; and as all of it was read, index saves nothing.
         self._depth = "bytes" if packed and depth == "index" else depth
         self._packed = packed
-        self._records = RECORDS - texts
-        self.samples = Samples(texts | RECORDS if self._depth != "index" else frozenset())
+        self._texts = texts
+        given = (texts, RECORDS) if self._depth != "index" else ()
+        self.samples = Samples(*given)
 
     def at_all(self, next_data: NextData | None) -> Flaw | None:
         """Look at each member; give the flaw at which the walk ended."""
@@ -192,7 +194,7 @@ class _Looked:
         for one in given:
             if is_image(one[0]):
                 self._look_at_image(Member(*one))
-            elif _field(one[0]) in self._records:
+            elif self._is_record(_field(one[0])):
                 self._read_record(Member(*one))
             else:
                 self._read_caption(*one[:3])
@@ -253,11 +255,15 @@ class _Looked:
             self.undecodable[_field(name)] += 1
             self._spoil()
 
+    def _is_record(self, field: str) -> bool:
+        return field not in self._texts and extension_of(field) in RECORDS
+
     def _read_record(self, member: Member) -> None:
-        field = _field(member.name)
-        # Of an array, the header says how long it has to be; others are held as a whole.
-        may_read = member.size <= LONGEST or (field == "npy" and not self._packed)
-        if may_read and is_refused(field, self._window(member).at, member.size):
+        extension = extension_of(_field(member.name))
+        # Arrays and archives say how long they have to be; others are held as a whole.
+        says_so = extension in ("npy", "npz", "pth")
+        may_read = member.size <= LONGEST or (says_so and not self._packed)
+        if may_read and is_refused(extension, self._window(member).at, member.size):
             self._spoil()
 
     def _window(self, member: Member) -> Window:

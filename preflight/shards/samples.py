@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from preflight.formats.suffixes.images import is_image
 from preflight.formats.tar.walk import Found, Member
-from preflight.pairing.rules import Groups
+from preflight.pairing.rules import Groups, extension_of
 from preflight.shards.oddities import Strange, is_plain
 
 # What webdataset passes over (tariterators.py: skip_meta, and names like __this__ at the top).
@@ -45,8 +45,10 @@ class _Known(NamedTuple):
 class Samples:
     """Samples in the order of an archive; members of one key that stand apart are two samples."""
 
-    def __init__(self, texts: frozenset[str] = frozenset()) -> None:
-        """Give beside the images the members of these fields, which are in small letters."""
+    def __init__(
+        self, texts: frozenset[str] = frozenset(), records: frozenset[str] = frozenset()
+    ) -> None:
+        """Give beside the images the members of these fields and extensions, in small letters."""
         self.groups = Groups()
         self.sizes = array("Q")
         """Bytes of each of these."""
@@ -69,7 +71,7 @@ class Samples:
 
         self._folder = _NO_PREFIX
         self._suffixes: list[str] = []
-        self._texts = texts
+        self._texts, self._records = texts, records
         self._known: dict[tuple[str, ...], _Known] = {}
         self._pictured: dict[str, bool] = {}
         """By a suffix about which nothing can be strange: whether its members are given."""
@@ -136,10 +138,13 @@ class Samples:
         self._folder = name[: name.rfind("/") + 1] if plain else _NO_PREFIX
         self._suffixes.append(suffix)
         self.contents.append(size)
-        pictured = kind == "file" and (is_image(name) or suffix.lower() in self._texts)
+        pictured = kind == "file" and (is_image(name) or self._is_text(suffix.lower()))
         if plain and suffix and "\n" not in suffix and len(self._pictured) < _MOST_REMEMBERED:
             self._pictured[suffix] = pictured
         return pictured
+
+    def _is_text(self, suffix: str) -> bool:
+        return suffix in self._texts or extension_of(suffix) in self._records
 
     def _end(self) -> None:
         key, suffixes = self._key, self._suffixes

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import gc
+import gzip
 import io
 import warnings
+from collections.abc import Callable
 from pathlib import Path
+from zipfile import BadZipFile
 
 import numpy as np
 import pytest
+import torch
 import webdataset
 
 import preflight
@@ -24,10 +28,31 @@ def npy(*shape: int) -> bytes:
     return stream.getvalue()
 
 
-# Older versions raise what their decoders do.
-_REFUSED = getattr(webdataset, "DecodingError", ValueError)
+def npz(save: Callable[..., object] = np.savez) -> bytes:
+    stream = io.BytesIO()
+    save(stream, latent=np.arange(600).reshape(20, 30))
+    return stream.getvalue()
 
-SOUND = {"json": b'{"width": 7}', "npy": npy(3, 2), "cls": b"7", "index": b"12\n"}
+
+def pth(*, is_zip: bool = True) -> bytes:
+    stream = io.BytesIO()
+    torch.save({"latent": torch.arange(600)}, stream, _use_new_zipfile_serialization=is_zip)
+    return stream.getvalue()
+
+
+# Older versions raise what their decoders do.
+_REFUSED = (getattr(webdataset, "DecodingError", ValueError), BadZipFile, EOFError, RuntimeError)
+
+SOUND = {
+    "json": b'{"width": 7}',
+    "npy": npy(3, 2),
+    "cls": b"7",
+    "index": b"12\n",
+    "npz": npz(),
+    "pth": pth(),
+    "latent.npy": npy(3, 2),
+    "a.b.json": b"{}",
+}
 
 DAMAGED = {
     "empty JSON": ("json", b""),
@@ -38,6 +63,14 @@ DAMAGED = {
     "no array": ("npy", b"an error page"),
     "no number": ("cls", b"dog"),
     "an empty number": ("index", b""),
+    "an empty archive": ("npz", b""),
+    "a torn archive": ("npz", npz()[:-300]),
+    "a torn packed archive": ("npz", npz(np.savez_compressed)[:-40]),
+    "an archive that is none": ("npz", b"an error page"),
+    "torn tensors": ("pth", pth()[:-200]),
+    "tensors that were never written": ("pth", b""),
+    "a torn array with a name": ("latent.npy", npy(3, 2)[:-9]),
+    "empty JSON with names": ("a.b.json", b""),
 }
 
 WHOLE = {
@@ -46,6 +79,8 @@ WHOLE = {
     "an array without rows": ("npy", npy(0, 2)),
     "an array of no dimension": ("npy", npy()),
     "a negative number": ("cls", b" -1\n"),
+    "a packed archive": ("npz", npz(np.savez_compressed)),
+    "tensors of before 1.6": ("pth", pth(is_zip=False)),
 }
 
 
@@ -67,7 +102,7 @@ def decodes(tmp_path: Path, content: bytes) -> bool:
         warnings.simplefilter("ignore")
         try:
             list(webdataset.WebDataset(str(tmp_path / "plain.tar"), shardshuffle=False).decode())
-        except (ValueError, AssertionError, _REFUSED):
+        except (ValueError, AssertionError, *_REFUSED):
             return False
         finally:
             gc.collect()  # closes the shard
@@ -90,6 +125,16 @@ def test_what_does_not_is_told_with_its_sample(tmp_path: Path, field: str, conte
     (finding,) = found(tmp_path, field, *contents)
     assert finding.message.startswith(f"1 of 3 .{field} files is no ")
     assert finding.message.endswith(f": 1.{field}")
+
+
+@pytest.mark.parametrize("field", ["npz", "pth"])
+def test_archives_in_a_packed_shard_are_read_too(tmp_path: Path, field: str) -> None:
+    contents = (SOUND[field], SOUND[field][:-200], SOUND[field])
+    put(tmp_path, "0.tar.gz", content=gzip.compress(shard(field, *contents)))
+
+    report = preflight.run("0.tar.gz", folder=str(tmp_path), no_ledger=True)
+
+    assert [one.check for one in report.findings] == ["sample-damaged"]
 
 
 @pytest.mark.parametrize("field", SOUND)
