@@ -2,11 +2,12 @@
 
 What it finds
     `best = model.state_dict()` under a test in a loop that trains, with
-    `model.load_state_dict(best)` or `torch.save(best, …)` after the loop; and
-    `self.best = model.state_dict()` in a class, with `model.load_state_dict(self.best)` in another
-    call. Also by `.copy()` or `dict(…)`, which copy no tensors, as an entry of a dict, and of
-    optimizers. States that are copied, changed, written to a file at once, or of a model that each
-    round makes anew are left alone, and so is what is put back at once.
+    `model.load_state_dict(best)` or `torch.save(best, …)` after the loop, or where a caller has it
+    returned; and `self.best = model.state_dict()` in a class, with
+    `model.load_state_dict(self.best)` in another call. Also by `.copy()` or `dict(…)`, which copy
+    no tensors, as an entry of a dict, and of optimizers. States that are copied, changed, written
+    to a file at once, or of a model that each round makes anew are left alone, and so is what is
+    put back at once.
 
 Why it matters
     `state_dict()` gives the model's own tensors, and the optimizer writes into them. What was kept

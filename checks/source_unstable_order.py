@@ -3,8 +3,10 @@
 What it finds
     `list(set(captions))` and the like, where the list is then cut into parts, handed to something
     that splits, taken by a rank's numbers (`if i % world_size == rank`), zipped with another list,
-    or numbered with `enumerate`, and nothing sorts it before. Sets of numbers, as far as names
-    tell, sets of one process that nobody counts through, and `sorted(set(…))` are left alone.
+    or numbered with `enumerate`, and nothing sorts it before; also where an attribute keeps the set
+    or the list for another method, which may ask for places in it (`self.classes.index(label)`).
+    Sets of numbers, as far as names tell, sets of one process that nobody counts through, and
+    `sorted(set(…))` are left alone.
 
 Why it matters
     A set of strings has another order in every process, unless PYTHONHASHSEED is set. Ranks that

@@ -221,6 +221,47 @@ DAMAGED = {
 }
 
 
+RETURNED = """\
+def fit(model, optimizer, epochs):
+    best = None
+    for epoch in range(epochs):
+        train_epoch(model, optimizer)
+        if better(model):
+            {keep}
+    {returned}
+
+
+def main():
+    net = build()
+    {got} = fit(net, optimizer, 9)
+    {use}
+"""
+RETURNED_WELL = {
+    "a copy": ("best = copy.deepcopy(model.state_dict())", "return best", "load(best)"),
+    "what is copied as it is returned": (KEEP, "return copy.deepcopy(best)", "load(best)"),
+    "another return": (KEEP, "return best if epochs else None", "load(best)"),
+    "another value of a tuple": (KEEP, "return best, 7", "load(last)"),
+    "into another model": (KEEP, "return best", "other.load_state_dict(best)"),
+    "a name that has another value by then": (KEEP, "best = None\n    return best", "load(best)"),
+}
+RETURNED_ALIASED = {
+    "loaded": (KEEP, "return best", "net.load_state_dict(best)"),
+    "saved": (KEEP, "return best", "torch.save(best, 'best.pt')"),
+    "of a tuple": (KEEP, "return best, 7", "net.load_state_dict(best)"),
+}
+
+
+def returned(keep: str, gives: str, use: str) -> str:
+    """Have a function return what it has kept, and its caller use that."""
+    got = "best, last" if "7" in gives else "best"
+    use = use.replace("load(", "net.load_state_dict(")
+    return RETURNED.format(keep=keep, returned=gives, got=got, use=use)
+
+
+HEALTHY |= {f"returned: {name}": returned(*one) for name, one in RETURNED_WELL.items()}
+DAMAGED |= {f"returned: {name}": returned(*one) for name, one in RETURNED_ALIASED.items()}
+
+
 @pytest.mark.parametrize("name", HEALTHY)
 def test_what_is_kept_for_good_is_left_alone(tmp_path: Path, name: str) -> None:
     assert found(tmp_path, HEALTHY[name]) == []

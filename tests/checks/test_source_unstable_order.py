@@ -238,3 +238,97 @@ def test_of_ranks_it_is_an_error(tmp_path: Path) -> None:
 
     assert one.severity is Severity.ERROR
     assert "belong to nobody" in (one.why or "")
+
+
+CLASS = """
+class Files:
+    def __init__(self, captions, indices, rank, world):
+        self.rank, self.world = rank, world
+        {made}
+
+    def mine(self, captions):
+        {used}
+"""
+BY_RANK = "return self.names[self.rank :: self.world]"
+INDEX = "return [self.names.index(one) for one in captions]"
+COUNTED = "return [one for i, one in enumerate(self.names) if i % self.world == self.rank]"
+
+KEPT = {
+    "a list": ("self.names = list(set(captions))", BY_RANK),
+    "a set": ("self.names = set(captions)", COUNTED),
+    "a list of a set": (
+        "self.names = set(captions)",
+        "return list(self.names)[self.rank :: self.world]",
+    ),
+    "a set that is filled": (
+        "self.names = set()\n        for one in captions:\n            self.names.add(one)",
+        COUNTED,
+    ),
+    "places in a list": ("self.names = list(set(captions))", INDEX),
+    "numbers of a list": (
+        "self.names = list(set(captions))",
+        "return {one: i for i, one in enumerate(self.names)}",
+    ),
+}
+KEPT_WELL = {
+    "sorted at once": ("self.names = sorted(set(captions))", INDEX),
+    "sorted then": ("self.names = list(set(captions))\n        self.names.sort()", INDEX),
+    "sorted later": (
+        "self.names = list(set(captions))",
+        f"self.names = sorted(self.names)\n        {INDEX}",
+    ),
+    "sorted as it is read": (
+        "self.names = set(captions)",
+        "return sorted(self.names)[self.rank :: self.world]",
+    ),
+    "numbers": ("self.names = list(set(range(9)))", BY_RANK),
+    "numbers by name": ("self.names = list(set(indices))", INDEX),
+    "asked only whether it holds one": (
+        "self.names = set(captions)",
+        "return [one for one in captions if one in self.names]",
+    ),
+    "a list at times": (
+        "self.names = set(captions)",
+        f"self.names = captions\n        {BY_RANK}",
+    ),
+    "of another object": (
+        "other.names = set(captions)",
+        BY_RANK,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_what_an_attribute_keeps_is_found_in_another_method(name: str, tmp_path: Path) -> None:
+    made, used = KEPT[name]
+
+    (one,) = found(tmp_path, CLASS.format(made=made, used=used))
+
+    assert "has the order of a set" in one.message
+
+
+@pytest.mark.parametrize("name", KEPT_WELL)
+def test_what_an_attribute_keeps_in_order_is_left_alone(name: str, tmp_path: Path) -> None:
+    made, used = KEPT_WELL[name]
+
+    assert found(tmp_path, CLASS.format(made=made, used=used)) == []
+
+
+@pytest.mark.parametrize("name", [*KEPT, "sorted at once", "sorted as it is read"])
+def test_of_what_is_kept_the_verdict_is_that_of_real_processes(name: str, tmp_path: Path) -> None:
+    made, used = (KEPT | KEPT_WELL)[name]
+    text = CLASS.format(made=made, used=used)
+    text += "x = ['a cat', 'a dog', 'a cow', 'a fox', 'a hen', 'an owl']\n"
+    text += "print(Files(x, [], 0, 2).mine(x))\n"
+
+    said = {
+        subprocess.run(
+            [sys.executable, "-c", text],
+            env={**os.environ, "PYTHONHASHSEED": str(seed)},
+            capture_output=True,
+            check=True,
+        ).stdout
+        for seed in range(1, 5)
+    }
+
+    assert (len(said) > 1) == bool(found(tmp_path, text))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from preflight.sources.flaws.facts import AliasedState, Spot
 from preflight.sources.flaws.kept_states import (
@@ -15,7 +16,7 @@ from preflight.sources.flaws.kept_states import (
     kept_by,
     uses_in,
 )
-from preflight.syntax.bodies import Body, stored, text_at
+from preflight.syntax.bodies import Body, Function, stored, text_at
 from preflight.syntax.parsing import Parsed, code_of
 from preflight.syntax.running import last_name
 
@@ -28,7 +29,7 @@ _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 def aliased_states(every: Sequence[Body], parsed: Parsed, file: str) -> Iterator[AliasedState]:
     """Give what loops keep that is used after them, and what objects keep for later."""
     usual = [body for body in every if not _is_special(body.nodes)]
-    in_loops = [pair for body in usual for pair in _by_loops(body)]
+    in_loops = [pair for body in usual for pair in _by_loops(body, usual)]
     yield from (_told(*pair, parsed, file, in_loop=True) for pair in in_loops)
     told = [kept.node for kept, _ in in_loops]
     uses = [use for body in every for use in uses_in(body.nodes)]
@@ -70,22 +71,84 @@ def _told(kept: Kept, use: Used, parsed: Parsed, file: str, *, in_loop: bool) ->
 # --- in a loop ------------------------------------------------------------------------------------
 
 
-def _by_loops(body: Body) -> Iterator[tuple[Kept, Used]]:
+class _InLoop(NamedTuple):
+    kept: Kept
+    loop: ast.For | ast.AsyncFor | ast.While
+    is_best: bool
+    """Whether it is kept as the best one."""
+
+
+def _by_loops(body: Body, every: Sequence[Body]) -> Iterator[tuple[Kept, Used]]:
+    for one in _kept_in_loops(body):
+        use = next(_used_behind(one, body), None) or next(_used_by_callers(one, body, every), None)
+        if use is not None:
+            yield one.kept, use
+
+
+def _kept_in_loops(body: Body) -> Iterator[_InLoop]:
+    """Give what is kept at times in a loop that goes on to train."""
     every = [one for one in map(kept_by, body.nodes) if one is not None]
-    uses = [*uses_in(body.nodes)] if every else []
     around = {id(part): node for node in body.nodes for part in ast.iter_child_nodes(node)}
-    for kept in every if uses else ():
+    for kept in every:
         loop, tests = _loop(kept.node, around)
         if loop is None or not tests or not _goes_on(kept.node, around) or not _trains(loop):
             continue
-        if not is_untouched(kept, list(ast.walk(loop))):
-            continue
-        is_best = _BEST.search(kept.name) or any(map(_asks_for_best, tests))
-        for use in uses:
-            is_its = use.name == kept.name and _is_after(use.node, loop, kept.name, body)
-            if is_its and _is_of(kept, use, loop, is_best=bool(is_best)):
-                yield kept, use
-                break
+        if is_untouched(kept, list(ast.walk(loop))):
+            is_best = _BEST.search(kept.name) or any(map(_asks_for_best, tests))
+            yield _InLoop(kept, loop, bool(is_best))
+
+
+def _used_behind(one: _InLoop, body: Body) -> Iterator[Used]:
+    for use in uses_in(body.nodes):
+        is_its = use.name == one.kept.name and _is_after(use.node, one.loop, one.kept.name, body)
+        if is_its and _is_of(one.kept, use, one.loop, is_best=one.is_best):
+            yield use
+
+
+def _used_by_callers(one: _InLoop, body: Body, every: Sequence[Body]) -> Iterator[Used]:
+    """Give what callers do with a state that a function returns: `best = train(model, …)`."""
+    returns = [node for node in body.nodes if isinstance(node, ast.Return) and node.value]
+    given = [node for node in returns if _place_in(node.value, one.kept.name) is not None]
+    is_anew = any(_is_made_in(whose, one.loop) for whose in one.kept.states.values())
+    if isinstance(body.node, ast.Module) or not given or is_anew:
+        return
+    if len(given) != len(returns) or not _is_after(given[0], one.loop, one.kept.name, body):
+        return
+    place = _place_in(given[0].value, one.kept.name)
+    for other in every:
+        for node in other.nodes:
+            value = node.value if isinstance(node, ast.Assign) else None
+            if not isinstance(value, ast.Call) or last_name(value.func) != body.node.name:
+                continue
+            name = _name_at(node.targets[0], place)  # type: ignore[attr-defined]
+            handed = one.kept._replace(name=name, states=_as_handed(one.kept, body.node, value))
+            for use in uses_in(other.nodes):
+                is_its = use.name == name and use.node.lineno > node.lineno  # type: ignore[attr-defined]
+                if is_its and _is_of(handed, use, one.loop, is_best=one.is_best):
+                    yield use
+
+
+def _place_in(value: ast.expr | None, name: str) -> int | None:
+    """Give the place of a name in a tuple; -1 where it is all that there is."""
+    if isinstance(value, ast.Tuple):
+        names = [ast.unparse(one) for one in value.elts]
+        return names.index(name) if name in names else None
+    return -1 if value is not None and ast.unparse(value) == name else None
+
+
+def _name_at(target: ast.expr, place: int | None) -> str:
+    if place == -1:
+        return ast.unparse(target)
+    is_tuple = isinstance(target, (ast.Tuple, ast.List)) and place is not None
+    return ast.unparse(target.elts[place]) if is_tuple and place < len(target.elts) else ""  # type: ignore[attr-defined,operator]
+
+
+def _as_handed(kept: Kept, function: Function, call: ast.Call) -> dict[object, str]:
+    """Name the models as a caller does who hands them over by place or by name."""
+    own = [one.arg for one in function.args.args if one.arg not in ("self", "cls")]
+    handed = {name: ast.unparse(one) for name, one in zip(own, call.args, strict=False)}
+    handed |= {one.arg: ast.unparse(one.value) for one in call.keywords if one.arg}
+    return {key: handed.get(whose, whose) for key, whose in kept.states.items()}
 
 
 def _is_of(kept: Kept, use: Used, loop: ast.AST, *, is_best: bool) -> bool:
@@ -143,7 +206,7 @@ def _is_made_in(code: str, loop: ast.AST) -> bool:
     )
 
 
-def _is_after(use: ast.Call, loop: ast.AST, name: str, body: Body) -> bool:
+def _is_after(use: ast.Call | ast.Return, loop: ast.AST, name: str, body: Body) -> bool:
     """Whether it comes after a loop, with nothing else in that name since."""
     end = getattr(loop, "end_lineno", None) or 0
     since = (

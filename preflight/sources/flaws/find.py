@@ -10,13 +10,13 @@ from typing import TypeVar
 
 from preflight.sources.flaws.aliased_states import aliased_states
 from preflight.sources.flaws.busy import busy_waits
-from preflight.sources.flaws.facts import Flaws, Returned, TupleLoop, UnboundRead
+from preflight.sources.flaws.facts import Flaws, Returned, TupleLoop, UnboundRead, UnstableOrder
 from preflight.sources.flaws.jumps import jumps
 from preflight.sources.flaws.own_raises import OwnRaises
 from preflight.sources.flaws.threads import threads_in
 from preflight.sources.flaws.tuples import file_called, imports_in, returned_in, tuple_loops
 from preflight.sources.flaws.unbound import unbound_reads
-from preflight.sources.flaws.unstable_orders import unstable_orders
+from preflight.sources.flaws.unstable_orders import kept_in, unstable_orders
 from preflight.sources.flaws.words import Signs
 from preflight.syntax.bodies import TRIES, Body
 from preflight.syntax.parsing import Parsed
@@ -39,7 +39,7 @@ def flaws_in(parsed: Parsed, every: Sequence[Body], file: str, signs: Signs) -> 
         jumps=_found_by(jumps, every, parsed, file, *TRIES) if signs.jumps else (),
         loops=loops,
         waits=_found_by(busy_waits, every, parsed, file, ast.While) if signs.waits else (),
-        orders=_found_by(unstable_orders, every, parsed, file, ast.expr) if signs.orders else (),
+        orders=_orders(every, parsed, file) if signs.orders else (),
         states=tuple(aliased_states(every, parsed, file)) if signs.states else (),
     )
     if not (found.unbound or found.jumps):
@@ -54,6 +54,11 @@ def flaws_in(parsed: Parsed, every: Sequence[Body], file: str, signs: Signs) -> 
 def _unbound(every: Sequence[Body], parsed: Parsed, file: str) -> tuple[UnboundRead, ...]:
     find = partial(unbound_reads, raises=OwnRaises(every))
     return _found_by(find, every, parsed, file, *TRIES)
+
+
+def _orders(every: Sequence[Body], parsed: Parsed, file: str) -> tuple[UnstableOrder, ...]:
+    find = partial(unstable_orders, kept=kept_in(every))
+    return _found_by(find, every, parsed, file, ast.expr)
 
 
 def _found_by(

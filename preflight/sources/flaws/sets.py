@@ -41,7 +41,14 @@ def is_set(node: ast.expr, sets: frozenset[str] = frozenset()) -> bool:
         return isinstance(node.func, ast.Name) and node.func.id in SETS and bool(node.args)
     if isinstance(node, ast.Set):
         return any(not isinstance(one, ast.Constant) for one in node.elts)
-    return isinstance(node, ast.SetComp) or (isinstance(node, ast.Name) and node.id in sets)
+    return isinstance(node, ast.SetComp) or name_of(node) in sets
+
+
+def name_of(node: ast.AST) -> str:
+    """Give the name of a variable, or of an attribute of one (`self.names`); else nothing."""
+    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+        return f"{node.value.id}.{node.attr}"
+    return node.id if isinstance(node, ast.Name) else ""
 
 
 def is_view(node: ast.expr) -> bool:
@@ -53,7 +60,7 @@ def is_view(node: ast.expr) -> bool:
 def sets_in(nodes: Sequence[ast.AST]) -> frozenset[str]:
     """Give the names that are only ever given a set."""
     given = Counter(
-        one.id for one in nodes if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)
+        name_of(one) for one in nodes if isinstance(getattr(one, "ctx", None), ast.Store)
     )
     filled, listed = _filled(nodes), _listed_first(nodes)
     known, before = frozenset[str](), frozenset({""})
@@ -84,10 +91,10 @@ def _given_sets(
             continue
         is_joined = isinstance(node, ast.AugAssign) and isinstance(node.op, JOINS)
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-        for one in (one for one in targets if isinstance(one, ast.Name)):
-            is_filled = one.id in filled and _is_empty(node.value)
-            if is_joined or is_filled or is_set(node.value, known) or _is_own_list(node, one.id):
-                yield one.id
+        for name in filter(None, map(name_of, targets)):
+            is_filled = name in filled and _is_empty(node.value)
+            if is_joined or is_filled or is_set(node.value, known) or _is_own_list(node, name):
+                yield name
 
 
 def _is_empty(node: ast.expr) -> bool:
@@ -127,10 +134,11 @@ def _filled(nodes: Sequence[ast.AST]) -> frozenset[str]:
             continue
         holder = node.func.value
         is_filling = node.func.attr in ("add", "update")
-        if is_filling and isinstance(holder, ast.Name) and len(node.args) == 1:
+        name = name_of(holder)
+        if is_filling and name and len(node.args) == 1:
             one = node.args[0]
-            is_text = bool(TEXT.search(f"{holder.id} {ast.unparse(one)}")) and not is_number(one)
-            found[holder.id] = found.get(holder.id, True) and is_text
+            is_text = bool(TEXT.search(f"{name} {ast.unparse(one)}")) and not is_number(one)
+            found[name] = found.get(name, True) and is_text
     return frozenset(name for name, is_text in found.items() if is_text)
 
 

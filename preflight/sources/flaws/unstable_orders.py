@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import ast
-import re
-from collections.abc import Iterator
-from typing import NamedTuple, TypeAlias
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from preflight.sources.flaws.facts import Spot, UnstableOrder
+from preflight.sources.flaws.order_uses import (
+    NUMBERED,
+    Node,
+    OrderUse,
+    laid_out,
+    use_of,
+    use_of_kept,
+    use_of_name,
+)
 from preflight.sources.flaws.sets import (
     LISTS,
     TEXT,
@@ -22,32 +30,45 @@ from preflight.syntax.bodies import Body, text_at
 from preflight.syntax.parsing import Parsed, code_of
 from preflight.syntax.running import last_name
 
-_KEEP = frozenset({"list", "tuple", "array", "asarray", "tqdm", "deepcopy", "copy"})
 
-_SPLITS = re.compile(
-    r"(?i)(?:^|_)(?:splits?|chunks?|chunked|shards?|partition|scatter|batched)(?:_|$)"
-)
-_NUMBERED = frozenset({"enumerate"})
-_RANK = re.compile(r"(?i)(?:^|_)(?:rank|process_index|worker_id|node_id|world_size|num_processes)$")
-_KINDS = (ast.expr, ast.stmt, ast.comprehension)
-_Node: TypeAlias = ast.expr | ast.stmt | ast.comprehension
+class KeptInClass(NamedTuple):
+    """What a class keeps in its attributes."""
 
-_SHOWING = re.compile(r"(?i)(?:^|_)(?:print|log|debug|info|warn|warning|error|exception|critical)$")
+    sets: frozenset[str] = frozenset()
+    """Attributes that are only ever given a set: `self.names`."""
 
+    methods: tuple[Body, ...] = ()
 
-class _Use(NamedTuple):
-    node: ast.expr
-    how: str
-    by_rank: bool
+    @property
+    def nodes(self) -> list[ast.AST]:
+        """All that is in its methods."""
+        return [node for one in self.methods for node in one.nodes]
 
 
-def unstable_orders(body: Body, parsed: Parsed, file: str) -> Iterator[UnstableOrder]:
+def kept_in(every: Sequence[Body]) -> dict[str, KeptInClass]:
+    """Give what the classes of a file keep, of those that make a set."""
+    methods: dict[str, list[Body]] = {}
+    for one in every:
+        if one.owner:
+            methods.setdefault(one.owner, []).append(one)
+    return {
+        owner: KeptInClass(
+            frozenset(one for one in sets_in(nodes) if one.startswith("self.")), (*those,)
+        )
+        for owner, those in methods.items()
+        if any(map(makes_set, nodes := [node for one in those for node in one.nodes]))
+    }
+
+
+def unstable_orders(
+    body: Body, parsed: Parsed, file: str, *, kept: Mapping[str, KeptInClass]
+) -> Iterator[UnstableOrder]:
     """Give lists of a function that are made of a set, and are then taken by their places."""
-    if not any(map(makes_set, body.nodes)):
+    own = kept.get(body.owner, KeptInClass())
+    if not own.sets and not any(map(makes_set, body.nodes)):
         return
-    nodes = [one for one in body.nodes if isinstance(one, _KINDS)]
-    around = {id(part): node for node in nodes for part in ast.iter_child_nodes(node)}
-    sets, again = sets_in(nodes), relisted(nodes)
+    nodes, around = laid_out(body)
+    sets, again = sets_in(nodes) | own.sets, relisted(nodes)
     for node in nodes:
         if not isinstance(node, ast.expr):
             continue
@@ -55,13 +76,14 @@ def unstable_orders(body: Body, parsed: Parsed, file: str) -> Iterator[UnstableO
             continue
         if handed_alone(node) in again and not _is_given(node, handed_alone(node), around):
             continue
-        origins = _origins(node, nodes)
+        origins = _origins(node, own.nodes if isinstance(node, ast.Attribute) else nodes)
         if any(map(of_numbers, origins)):
             continue
-        if isinstance(around.get(id(node)), (ast.Assign, ast.AnnAssign)):
-            use = _use_of_name(around[id(node)], nodes, around)  # type: ignore[arg-type]
+        given = around.get(id(node))
+        if isinstance(given, (ast.Assign, ast.AnnAssign)):
+            use = use_of_name(given, nodes, around) or _use_in_class(given, own)
         else:
-            use = _use(node, nodes, around)
+            use = use_of(node, nodes, around)
         if use is None:
             continue
         code = code_of(node, parsed.lines)
@@ -78,6 +100,20 @@ def unstable_orders(body: Body, parsed: Parsed, file: str) -> Iterator[UnstableO
         )
 
 
+def _use_in_class(given: ast.Assign | ast.AnnAssign, kept: KeptInClass) -> OrderUse | None:
+    """Give the use of an attribute that is given this list, and nothing else, in its class."""
+    target = given.targets[0] if isinstance(given, ast.Assign) else given.target
+    name = ast.unparse(target)
+    stored = [
+        one
+        for one in kept.nodes
+        if isinstance(one, ast.Attribute)
+        and isinstance(one.ctx, ast.Store)
+        and ast.unparse(one) == name
+    ]
+    return use_of_kept(name, kept.methods) if stored == [target] else None
+
+
 def _is_unsorted(node: ast.expr, sets: frozenset[str]) -> bool:
     """Whether it is a list that has its order of a set, or a set that is counted through."""
     if isinstance(node, ast.List) and len(node.elts) == 1:
@@ -92,242 +128,30 @@ def _is_unsorted(node: ast.expr, sets: frozenset[str]) -> bool:
     return False
 
 
-def _is_given(node: ast.expr, name: str, around: dict[int, _Node]) -> bool:
+def _is_given(node: ast.expr, name: str, around: dict[int, Node]) -> bool:
     """Whether it is given to this name, which is a set before, and its list from then on."""
     over = around.get(id(node))
     return isinstance(over, ast.Assign) and last_name(over.targets[0]) == name
 
 
-def _is_counted(node: ast.expr, sets: frozenset[str], around: dict[int, _Node]) -> bool:
+def _is_counted(node: ast.expr, sets: frozenset[str], around: dict[int, Node]) -> bool:
     """Whether it is a set that is numbered, or gone through, as it is."""
-    if not is_set(node, sets) or (isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)):
+    if not is_set(node, sets) or isinstance(getattr(node, "ctx", None), ast.Store):
         return False
     over = around.get(id(node))
     if isinstance(over, ast.For):
         return over.iter is node
-    return isinstance(over, ast.Call) and last_name(over.func) in {*_NUMBERED, "zip"}
+    return isinstance(over, ast.Call) and last_name(over.func) in {*NUMBERED, "zip"}
 
 
-def _origins(node: ast.expr, nodes: list[_Node]) -> list[ast.expr]:
+def _origins(node: ast.expr, nodes: Sequence[ast.AST]) -> list[ast.expr]:
     """Give it, or where it is the name of a set, what that was made of."""
-    if not isinstance(node, ast.Name):
+    if not isinstance(node, (ast.Name, ast.Attribute)):
         return [node]
     given = (one for one in nodes if isinstance(one, (ast.Assign, ast.AnnAssign)) and one.value)
     return [
         one.value  # type: ignore[misc]  # it has one
         for one in given
-        if last_name(one.targets[0] if isinstance(one, ast.Assign) else one.target) == node.id
+        if ast.unparse(one.targets[0] if isinstance(one, ast.Assign) else one.target)
+        == ast.unparse(node)
     ]
-
-
-def _use_of_name(
-    given: ast.Assign | ast.AnnAssign,
-    nodes: list[_Node],
-    around: dict[int, _Node],
-) -> _Use | None:
-    """Give the first use of a name on which its order decides, before it is sorted or replaced."""
-    targets = given.targets if isinstance(given, ast.Assign) else [given.target]
-    if len(targets) != 1 or not isinstance(targets[0], (ast.Name, ast.Attribute)):
-        return None
-    name = ast.unparse(targets[0])
-    begun, own = False, {*map(id, ast.walk(given))}
-    for node in nodes:
-        if node is given:
-            begun = True
-        if not begun or not isinstance(node, (ast.Name, ast.Attribute)) or id(node) in own:
-            continue
-        if ast.unparse(node) != name:
-            continue
-        over = around.get(id(node))
-        if isinstance(node.ctx, ast.Store) or _is_sorting(over):
-            return None
-        use = _use(node, nodes, around)
-        if use is not None:
-            return use
-    return None
-
-
-def _is_shown(use: ast.expr, nodes: list[_Node], around: dict[int, _Node]) -> bool:
-    """Whether it goes into a message alone, where a few of them stand for all."""
-    over: _Node | None = use
-    while isinstance(over, ast.expr):
-        if isinstance(over, ast.JoinedStr):
-            return True
-        if isinstance(over, ast.Call) and _SHOWING.search(last_name(over.func)):
-            return True
-        over = around.get(id(over))
-    if isinstance(over, ast.Raise):
-        return True
-    given = around.get(id(use))
-    if not isinstance(given, ast.Assign) or not isinstance(given.targets[0], ast.Name):
-        return False
-    name = given.targets[0].id
-    read = [
-        one
-        for one in nodes
-        if isinstance(one, ast.Name) and one.id == name and isinstance(one.ctx, ast.Load)
-    ]
-    return bool(read) and all(_is_shown(one, nodes, around) for one in read)
-
-
-def _is_sorting(node: ast.AST | None) -> bool:
-    return isinstance(node, ast.Attribute) and node.attr == "sort"
-
-
-def _use(node: ast.expr, nodes: list[_Node], around: dict[int, _Node]) -> _Use | None:
-    """Say how what stands around a list depends on its order, but for what is only shown."""
-    use = _dependence(node, nodes, around)
-    return None if use is None or _is_shown(use.node, nodes, around) else use
-
-
-def _dependence(node: ast.expr, nodes: list[_Node], around: dict[int, _Node]) -> _Use | None:
-    over = around.get(id(node))
-    while isinstance(over, ast.Call) and last_name(over.func) in _KEEP and node in over.args:
-        node, over = over, around.get(id(over))
-    if isinstance(over, ast.Starred):
-        over = around.get(id(over))
-    if isinstance(over, ast.Subscript) and over.value is node and isinstance(over.ctx, ast.Load):
-        by_rank = _is_by_rank(over.slice) or _is_number_of_rank(over.slice, nodes)
-        if isinstance(over.slice, ast.Slice):
-            return _Use(over, "split", by_rank)
-        return _Use(over, "picked", by_rank) if by_rank else None
-    if isinstance(over, ast.Call) and node in over.args:
-        return _use_by_call(over, node, nodes, around)
-    if isinstance(over, ast.For) and over.iter is node:
-        numbered = _numbered_in(over)
-        return _Use(numbered, "numbered", by_rank=False) if numbered is not None else None
-    if isinstance(over, ast.comprehension) and over.iter is node:
-        made = around.get(id(over))
-        given = around.get(id(made))
-        if not isinstance(made, ast.ListComp) or len(made.generators) > 1:
-            return None
-        if isinstance(given, (ast.Assign, ast.AnnAssign)):
-            return _use_of_name(given, nodes, around)
-        return _dependence(made, nodes, around)
-    return None
-
-
-def _numbered_in(loop: ast.For) -> ast.expr | None:
-    """Give what numbers the things that a loop goes through: `numbers[one] = len(numbers)`."""
-    for one in (one for statement in loop.body for one in ast.walk(statement)):
-        target = one.targets[0] if isinstance(one, ast.Assign) else None
-        if not isinstance(target, ast.Subscript) or last_name(target.slice) == "":
-            continue
-        holder = ast.unparse(target.value)
-        is_own = last_name(target.slice) == last_name(loop.target)
-        if is_own and ast.unparse(one.value) == f"len({holder})":  # type: ignore[attr-defined]
-            return target
-    return None
-
-
-def _use_by_call(
-    call: ast.Call, node: ast.expr, nodes: list[_Node], around: dict[int, _Node]
-) -> _Use | None:
-    name = last_name(call.func)
-    if name in _NUMBERED:
-        over = around.get(id(call))
-        taken = _taken_by_number(over)
-        if taken is not None:
-            return _Use(taken, "picked", by_rank=True)
-        over = around.get(id(over)) if isinstance(over, ast.comprehension) else over
-        is_kept = isinstance(over, ast.DictComp) or (
-            isinstance(over, ast.Call) and last_name(over.func) == "dict"
-        )
-        return _Use(call, "numbered", by_rank=False) if is_kept else None
-    if name == "zip":
-        return _zipped(call, node, nodes)
-    if name == "islice" and any(map(_is_by_rank, call.args[1:])):
-        return _Use(call, "split", by_rank=True)
-    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name)
-    of_text = isinstance(call.func, ast.Attribute) and isinstance(call.func.value, ast.Constant)
-    if _SPLITS.search(words) and not of_text:
-        return _Use(call, "split", by_rank="process" in words or "rank" in words)
-    if name == "DistributedSampler":
-        return _Use(call, "split", by_rank=True)
-    return None
-
-
-def _taken_by_number(over: _Node | None) -> ast.expr | None:
-    """Give the test by which a loop takes what the rank's numbers are: `i % world == rank`."""
-    if isinstance(over, ast.comprehension):
-        tests = [one for test in over.ifs for one in ast.walk(test)]
-    elif isinstance(over, (ast.For, ast.AsyncFor)):
-        tests = [one for statement in over.body for one in ast.walk(statement)]
-    else:
-        return None
-    number = over.target.elts[0] if isinstance(over.target, ast.Tuple) else None
-    for one in tests:
-        if isinstance(one, ast.Compare) and _is_by_rank(one):
-            parts = [part for part in ast.walk(one) if isinstance(part, ast.BinOp)]
-            if any(
-                isinstance(part.op, ast.Mod) and last_name(part.left) == last_name(number) != ""
-                for part in parts
-            ):
-                return one
-    return None
-
-
-def _zipped(call: ast.Call, node: ast.expr, nodes: list[_Node]) -> _Use | None:
-    """With what was made by going through it, it makes the same pairs in any order."""
-    others = [one for one in call.args if one is not node]
-    if not others or all(_names(one) & _made_of(ast.unparse(node), nodes) for one in others):
-        return None
-    counts = all(
-        isinstance(one, ast.Call) and last_name(one.func) in {"range", "count"} for one in others
-    )
-    return _Use(call, "numbered" if counts else "zipped", by_rank=False)
-
-
-def _made_of(name: str, nodes: list[_Node]) -> set[str]:
-    """Give the names of what has a list's order: it, and what goes through that, and so on."""
-    made = {name}
-    pairs = [pair for node in nodes for pair in _given(node)]
-    while more := {one for one, of in pairs if of & made and one not in made}:
-        made |= more
-    return made
-
-
-def _given(node: _Node) -> Iterator[tuple[str, set[str]]]:
-    """Give each name that gets a value here, with the names that this is made of."""
-    if isinstance(node, ast.Assign):
-        targets, value = node.targets, node.value
-    elif isinstance(node, (ast.For, ast.AsyncFor, ast.comprehension)):
-        targets, value = [node.target], node.iter
-    else:
-        return
-    for target in targets:
-        for one in ast.walk(target):
-            if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store):
-                yield one.id, _names(value)
-
-
-def _names(value: ast.expr) -> set[str]:
-    """Give the names and attributes of which the order counts here: of a `len` it does not."""
-    if isinstance(value, ast.Call) and last_name(value.func) in {"len", "set", "sorted", "sum"}:
-        return set()
-    inner = [
-        one for one in ast.iter_child_nodes(value) if isinstance(one, (ast.expr, ast.comprehension))
-    ]
-    parts = [
-        part
-        for one in inner
-        for part in ([one.iter] if isinstance(one, ast.comprehension) else [one])
-    ]
-    own = {ast.unparse(value)} if isinstance(value, (ast.Name, ast.Attribute)) else set()
-    return own.union(*map(_names, parts))
-
-
-def _is_number_of_rank(index: ast.expr, nodes: list[_Node]) -> bool:
-    """Whether a loop gives it the numbers of a rank: `for i in range(rank, many, world)`."""
-    loops = (one for one in nodes if isinstance(one, (ast.For, ast.comprehension)))
-    ranges = (
-        one
-        for one in loops
-        if isinstance(one.iter, ast.Call) and last_name(one.iter.func) == "range"
-    )
-    name = index.id if isinstance(index, ast.Name) else ""
-    return any(last_name(one.target) == name != "" and _is_by_rank(one.iter) for one in ranges)
-
-
-def _is_by_rank(index: ast.expr) -> bool:
-    return any(_RANK.search(last_name(one)) for one in ast.walk(index) if last_name(one))

@@ -29,16 +29,17 @@ _IDLE = re.compile(
 )
 _AGAIN = re.compile(rb"while[ \t]*\(?(?:True|1)\)?[ \t]*:.*\n(?:[ \t]*(?:#.*)?\n){0,3}[ \t]*try\b")
 _STATE = re.compile(rb"(?m)^[ \t]*\w[^=\n]*=(?:[^=\n]*|[ \t]*\{[^{}]*)\.state_dict\(\)")
+_OWN = re.compile(rb"\bself\.(\w+)")
 _SET_CALL = re.compile(rb"set\(")
 _SET_MADE = re.compile(rb"(\w+)[ \t]*(?::[^=\n]*)?=[ \t]*\{[^:{}\n]*\bfor\b")
 _LITERAL = (re.compile(rb"list\(\s*\{"), re.compile(rb"tuple\(\s*\{"), re.compile(rb"\[\*\s*\{"))
 _VIEWS = re.compile(rb"(?:list|tuple)\([^\n]*\.(?:keys|items)\(\)[ \t]*[&|^-]")
 _LIST_OF = (
-    re.compile(rb"list\((\w+)\)"),
-    re.compile(rb"tuple\((\w+)\)"),
-    re.compile(rb"\[\*(\w+)\]"),
-    re.compile(rb"(?:enumerate|zip)\((\w+)"),
-    re.compile(rb"\bfor\b[^\n]*\bin[ \t]+(\w+)[ \t]*[\]):\n]"),
+    re.compile(rb"list\((?:self\.)?(\w+)\)"),
+    re.compile(rb"tuple\((?:self\.)?(\w+)\)"),
+    re.compile(rb"\[\*(?:self\.)?(\w+)\]"),
+    re.compile(rb"(?:enumerate|zip)\((?:self\.)?(\w+)"),
+    re.compile(rb"\bfor\b[^\n]*\bin[ \t]+(?:self\.)?(\w+)[ \t]*[\]):\n]"),
 )
 _LOOP = re.compile(rb"\bfor\b[^\n]*\bin$").search
 _PAIRS = re.compile(
@@ -102,7 +103,7 @@ def _may_order(content: bytes) -> bool:
         if head.endswith((b"list(", b"tuple(", b"*", b"enumerate(", b"zip(")) or _LOOP(head):
             return True
         if head.endswith((b"=", b"-", b"&", b"|", b"^")):
-            given.update(_NAME.findall(head))
+            given.update(_NAME.findall(head), _OWN.findall(head))
     listed = {one[1] for each in _LIST_OF for one in each.finditer(content)} if given else set()
     return any(one in given or _is_joined(content, one, given) for one in listed)
 
