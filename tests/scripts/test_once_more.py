@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from tests.scripts.rehearsing import Seen, line_of, rehearse
+from tests.scripts.rehearsing import Seen, line_of, rehearse, run_plainly
 
 pytestmark = pytest.mark.slow
 
@@ -73,9 +71,7 @@ def run(folder: Path, text: str) -> tuple[int, Path, Seen]:
     for name in ("plain", "job"):
         (folder / name).mkdir()
         (folder / name / "train.py").write_text(text, encoding="utf-8")
-    plain = subprocess.run(
-        [sys.executable, "train.py"], cwd=folder / "plain", capture_output=True, check=False
-    )
+    plain = run_plainly(folder / "plain" / "train.py")
     path = folder / "job" / "train.py"
     return plain.returncode, path, rehearse(path, wants=["SavedState", "Steps"])
 

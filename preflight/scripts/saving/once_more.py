@@ -23,6 +23,9 @@ _BATCHES, _EPOCHS = 10, 5
 # It is not run again where that took longer, and is given up then; in seconds.
 _AT_ONCE, _MOST = 15.0, 60.0
 
+# Of the budget, what the first run may have taken.
+_PART = 0.2
+
 # How a script ends that has come to the end of what it was given.
 _WHOLE = ("returned", "exited", "stopped")
 
@@ -92,7 +95,9 @@ def _may_lack(seen: Rehearsal, raised: Raised, asked: Asked) -> bool:
     is_told = raised.lacks or raised.unfound or raised.told_by or raised.is_of_image
     is_alone = asked.wire.get("ranks", 1) == 1 and not (raised.is_process or raised.thread)
     has_less = bool(seen.batches and seen.shortened) and seen.ended.how == "raised"
-    return has_less and is_alone and not (is_for_real or is_told) and seen.seconds <= _AT_ONCE
+    budget = asked.options.get("budget")
+    may_take = _AT_ONCE if budget is None else min(_AT_ONCE, _PART * budget)
+    return has_less and is_alone and not (is_for_real or is_told) and seen.seconds <= may_take
 
 
 def _goes_on(second: Rehearsal, before: Raised) -> bool:
