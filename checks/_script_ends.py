@@ -39,7 +39,7 @@ def every(facts: Rehearsal) -> Iterator[Raised]:
 def told(check: Check, raised: Raised, facts: Rehearsal, job: Job, why: str) -> Finding:
     """Tell of an exception at the script's own innermost line."""
     fix = f"Mend this line; if it only needs more than {_given(facts, job)}"
-    if not facts.batches or facts.lacks_no_batches:
+    if not facts.batches or _is_certain(facts):
         fix = "Mend this line."
         if raised.error.startswith("FileNotFoundError"):
             fix = "Put the file where this line looks for it, or name another there."
@@ -78,19 +78,29 @@ def told(check: Check, raised: Raised, facts: Rehearsal, job: Job, why: str) -> 
 
 def left_out(facts: Rehearsal) -> str:
     """Say that what was left out may be the cause, where something was."""
-    if facts.more is not None and facts.lacks_no_batches:
-        return f", with {counted(facts.more.batches, 'batch', 'batches')} of an epoch, too"
-    return ", unless it only lacks what was left out" if facts.shortened else ""
+    if facts.more is None or not facts.shortened:
+        return ", unless it only lacks what was left out" if facts.shortened else ""
+    if _is_certain(facts):
+        return ", as it did when nothing was left out"
+    return f", unless it needs more than {facts.more.given}"
+
+
+def _is_certain(facts: Rehearsal) -> bool:
+    """Whether it stops at this line with all that it asks for."""
+    return facts.more is not None and facts.more.is_whole and facts.stops_again
 
 
 def _given(facts: Rehearsal, job: Job) -> str:
     """Say how much the script was given, and the command that gives it more."""
     look = job.look
-    given = counted(look.batches, "batch", "batches")
-    options = f"--batches {look.batches * 10}"
+    batches, epochs = look.batches, look.epochs
+    if facts.more is not None:
+        batches, epochs = facts.more.batches, facts.more.epochs
+    given = counted(batches, "batch", "batches")
+    options = f"--batches {batches * 10}"
     if any(one.startswith("epochs after the first") for one in facts.shortened):
-        given += f" and {counted(look.epochs, 'epoch')}"
-        options += f" --epochs {look.epochs * 10}"
+        given += f" and {counted(epochs, 'epoch')}"
+        options += f" --epochs {epochs * 10}"
     device = f"--device {look.device} " if look.device else ""
     return f"{given}:  preflight run {options} {device}{facts.name}"
 

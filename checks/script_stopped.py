@@ -7,13 +7,13 @@ What it finds
     running without it, and in a process that it has started to train in. And a script that ends by
     itself with an exit code that says that it failed; where it handles an exception by that, the
     line is where this was raised. Where something was left out, it is run once more with ten times
-    as many batches: what goes on then is no finding. What it raises behind a loop that we had to
-    leave early is a warning, and so is what lacks a checkpoint or a name that only a good score
-    makes, and an `assert` on the order of two values. A schedule of learning rates that has fewer
-    steps than its epochs have batches, at which torch raises, is found by arithmetic, where nothing
-    leaves these early. An exception in an evaluation is told by script-eval. What is raised for
-    want of something that is not here (NCCL, a launcher, a package) is no finding: the script could
-    not be judged.
+    as many batches, or as many as take seconds: what goes on then is no finding. What it raises
+    behind a loop that we had to leave early is a warning, and so is what lacks a checkpoint or a
+    name that only a good score makes, and an `assert` on the order of two values. A schedule of
+    learning rates that has fewer steps than its epochs have batches, at which torch raises, is
+    found by arithmetic, where nothing leaves these early. An exception in an evaluation is told by
+    script-eval. What is raised for want of something that is not here (NCCL, a launcher, a package)
+    is no finding: the script could not be judged.
 
 Why it matters
     The run stops at this line, maybe hours later: behind the first epoch, at the first checkpoint.

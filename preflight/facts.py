@@ -101,7 +101,7 @@ from preflight.storage.facts import Locks, ReadBack, StorageProbe, Tried, Writer
 from preflight.targets.facts import Absent
 from preflight.tensors.facts import CacheContents, CachedTensor, Content, OddContent
 from preflight.training.facts import Idle, NotFinite, Steps, Uncleared
-from preflight.users_code.facts import Frame, GivesBatches, Lack, MadeOnCpu, Unbuilt
+from preflight.users_code.facts import Frame, GivesBatches, GroupStoodIn, Lack, MadeOnCpu, Unbuilt
 from preflight.zips.facts import ImageZip
 
 __all__ = [
@@ -160,6 +160,7 @@ __all__ = [
     "Gpu",
     "GpuProcess",
     "Gpus",
+    "GroupStoodIn",
     "Held",
     "HostFacts",
     "Idle",

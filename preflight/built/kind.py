@@ -7,7 +7,7 @@ from preflight.loaders.facts import Loaded, Sent
 from preflight.models.facts import Copied
 from preflight.pipelines.facts import Reads
 from preflight.targets.targets import Built
-from preflight.users_code.facts import GivesBatches, MadeOnCpu, Unbuilt
+from preflight.users_code.facts import GivesBatches, GroupStoodIn, MadeOnCpu, Unbuilt
 
 BUILT = Kind(
     name="built",
@@ -17,10 +17,12 @@ BUILT = Kind(
     facts={
         Unbuilt: "loader or model to make",
         MadeOnCpu: "loader or model made on the CPU",
+        GroupStoodIn: "loader or model made with a stand-in for its process group",
         GivesBatches: "source of batches to draw from",
     },
     sums_up={
         MadeOnCpu: lambda found: found[0].in_words() if found else None,
+        GroupStoodIn: lambda found: found[0].in_words() if found else None,
         GivesBatches: lambda found: found[0].what if found else None,
     },
     may_give=(Sent, Loaded, Reads, Copied),

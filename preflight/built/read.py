@@ -18,6 +18,7 @@ from preflight.built.making import holders
 from preflight.built.making.blame import (
     RaisedError,
     blaming,
+    group_stood_in,
     made_on_cpu,
     unbuilt,
     unimportable,
@@ -116,6 +117,7 @@ def _look(asked: Asked, drawing: Drawing, by_rank: ByRank) -> list[Facts]:
         found += _unranked(late, options)
     names = [one for one in drawing.names if one not in (*drawing.around, *late)]
     found += by_rank.facts(names, have_ends=any(ends) or not ends)
+    found += group_stood_in(built.spec, root)
     if stood_in.frames is None:
         return found
     return [*map(_with_cuda, found), made_on_cpu(built.spec, stood_in, root)]

@@ -10,7 +10,7 @@ from preflight.kinds.same import Same, listed
 from preflight.loaders.facts import Loaded, Sent
 from preflight.pipelines.facts import Reads
 from preflight.targets.targets import Loader
-from preflight.users_code.facts import GivesBatches, MadeOnCpu, Unbuilt
+from preflight.users_code.facts import GivesBatches, GroupStoodIn, MadeOnCpu, Unbuilt
 
 
 def _lengths(facts: Sent, _root: str) -> Iterator[Same]:
@@ -40,7 +40,7 @@ LOADER = Kind(
     part="loader",
     target=Loader,
     facts={Sent: "loader", Loaded: "loader", Reads: "loader"},
-    may_give=(Unbuilt, MadeOnCpu, GivesBatches),
+    may_give=(Unbuilt, MadeOnCpu, GroupStoodIn, GivesBatches),
     reader="preflight.built.read:look",
     gather="preflight.built.gather:BuiltTargets",
     live="preflight.built.live:look",

@@ -153,6 +153,15 @@ class RunMore(NamedTuple):
     before: Raised
     """What it raised with fewer of them."""
 
+    is_whole: bool = False
+    """Whether nothing was left out then."""
+
+    @property
+    def given(self) -> str:
+        """Say how much it was given."""
+        epochs = counted(self.epochs, "epoch")
+        return f"{counted(self.batches, 'batch', 'batches')} of an epoch and {epochs}"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rehearsal:
@@ -183,7 +192,7 @@ class Rehearsal:
 
     more: RunMore | None = None
     """Where it was run once more: what is told here is what came of that, unless it stopped at the
-    same line."""
+    same line again."""
 
     def times(self, what: str) -> int:
         """Say how often something was met."""
@@ -203,12 +212,10 @@ class Rehearsal:
         )
 
     @property
-    def lacks_no_batches(self) -> bool:
-        """Whether it stops at the same line with more of them."""
+    def stops_again(self) -> bool:
+        """Whether it was run once more, and stopped at the same line."""
         now = self.ended.raised
-        if self.more is None or now is None or now.not_passed is not None:
-            return False
-        return self.more.before.frames == now.frames
+        return self.more is not None and now is not None and self.more.before.frames == now.frames
 
     @property
     def not_reached(self) -> tuple[str, ...]:
@@ -254,11 +261,12 @@ def _once_more(seen: Rehearsal) -> str:
     """Say why it was given more than was asked for."""
     if seen.more is None:
         return ""
-    batches, epochs, before = seen.more
+    before = seen.more.before
+    if seen.stops_again:
+        return f"; with {seen.more.given} it stopped at the same line"
     inner = f" at {before.frames[-1].file}:{before.frames[-1].line}" if before.frames else ""
     kind = shown(before.error.partition(":")[0])
-    given = f"{counted(batches, 'batch', 'batches')} and {counted(epochs, 'epoch')}"
-    return f"; run a second time with {given}, since with fewer it raised {kind}{inner}"
+    return f"; this was its second run, with {seen.more.given}: with fewer it raised {kind}{inner}"
 
 
 def _started(seen: Rehearsal) -> str:

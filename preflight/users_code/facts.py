@@ -91,6 +91,23 @@ class MadeOnCpu:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class GroupStoodIn:
+    """That a group of this process alone stood in for one which a target asked for."""
+
+    name: str
+    backend: str
+    """What was asked for: `nccl`."""
+
+    at: Frame | None = None
+    """The user's line that asked for it."""
+
+    def in_words(self) -> str:
+        """Say so for people."""
+        place = f" ({self.at.file}:{self.at.line})" if self.at is not None else ""
+        return f"with a stand-in for its {self.backend} process group{place}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GivesBatches:
     """That a target is no DataLoader, and was taken for one, since it gives batches."""
 

@@ -8,6 +8,7 @@ import importlib.machinery
 import importlib.util
 import os
 import sys
+import traceback
 from types import ModuleType
 from typing import Any
 
@@ -35,6 +36,14 @@ def import_torch() -> None:
             f"torch cannot be imported by {sys.executable}: {error}",
             fix="Name the interpreter of the job by --python: the one that has its torch.",
         ) from error
+
+
+_asked: list[tuple[str, traceback.StackSummary]] = []
+
+
+def group_asked_for() -> tuple[str, traceback.StackSummary] | None:
+    """Give the backend of the group that the user's code asked for first, and the calls to that."""
+    return _asked[0] if _asked else None
 
 
 def join_world(ranks: int, nodes: int = 1, rank: int = 0) -> None:
@@ -69,8 +78,10 @@ def join_world(ranks: int, nodes: int = 1, rank: int = 0) -> None:
         store = dist.HashStore()  # type: ignore[attr-defined]  # not in the stubs
         dist.init_process_group("gloo", store=store, rank=0, world_size=1)
 
-    def already_there(*_: object, **__: object) -> None:
-        """Do nothing: the group was made before the user's code ran."""
+    def already_there(backend: object = None, *_: object, **__: object) -> None:
+        """Make none: there was one before the user's code ran. Note what the first was to be."""
+        if not _asked:
+            _asked.append((str(backend or ""), traceback.extract_stack()))
 
     make = dist.new_group
 

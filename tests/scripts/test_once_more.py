@@ -11,7 +11,7 @@ from tests.scripts.rehearsing import Seen, line_of, rehearse, run_plainly
 pytestmark = pytest.mark.slow
 
 BEGIN = """
-import os, torch
+import os, shutil, torch
 from torch.utils.data import DataLoader, TensorDataset
 torch.manual_seed(0)
 x = torch.randn(400, 8)
@@ -20,6 +20,7 @@ train = DataLoader(TensorDataset(x[:320], y[:320]), batch_size=16, shuffle=True)
 val = DataLoader(TensorDataset(x[320:], y[320:]), batch_size=16)
 model = torch.nn.Linear(8, 2)
 optimizer = torch.optim.SGD(model.parameters(), 0.01)
+out = "out"
 best, kept, path = 0.9, None, os.path.join("out", "best.pt")
 os.makedirs("out", exist_ok=True)
 for epoch in range(60):
@@ -38,6 +39,22 @@ for epoch in range(60):
     if epoch % 20 == 0:
         torch.save(model.state_dict(), os.path.join("out", "last.pt"))
 """
+STOPPING = """
+
+
+class Stopping:
+    def __init__(self, path):
+        self.path, self.best = path, 0.9
+
+    def __call__(self, score):
+        if score <= self.best:
+            return
+        else:
+            torch.save(model.state_dict(), self.path)
+
+
+stopping = Stopping("out/best.pt")
+"""
 KEEPS = """
     if score > best:
         best, kept = score, dict(model.state_dict())
@@ -55,12 +72,36 @@ SCORED = {
         KEEPS.replace("kept, path", 'kept, "best.pt"') + 'torch.load("best.pt")\n',
         'torch.load("best.pt")',
     ),
+    "a file by an f-string": (
+        KEEPS.replace("kept, path", "kept, f'{out}/best.pt'") + 'torch.load(f"{out}/best.pt")\n',
+        'torch.load(f"{out}/best.pt")',
+    ),
+    "a file that is copied": (
+        """
+    is_best = score > best
+    if is_best:
+        shutil.copyfile("out/last.pt", os.path.join(out, "model_best.pt"))
+torch.load(os.path.join(out, "model_best.pt"))
+""",
+        "torch.load(",
+    ),
+    "a file of which a class has the path": (
+        """
+    stopping(score)
+torch.load("out/best.pt")
+""",
+        "torch.load(",
+    ),
     "a name": (KEEPS + "model.load_state_dict(kept)\n", "model.load"),
     "an assert": ("assert score > 0.9, score\n", "assert score"),
 }
 BROKEN = {
     "a shape": ("    given.view(7, 11)\n", "given.view"),
     "a file": (KEEPS + 'open("labels.json")\n', "open("),
+    "another name than was saved": (
+        KEEPS.replace("kept, path", 'kept, "out/best_model.pt"') + 'torch.load("model_best.pt")\n',
+        'torch.load("model_best.pt")',
+    ),
     "an assert of a shape": ("assert given.shape == (7,)\n", "assert given"),
     "nothing": (KEEPS + "len(None)\n", "len(None)"),
 }
@@ -85,7 +126,7 @@ def test_a_script_that_needs_more_batches_is_given_them_and_not_told(
 
     assert (code, seen.told, seen.rehearsal.ended.how) == (0, [], "returned")
     assert more is not None
-    assert (more.batches, more.epochs) == (20, 10)
+    assert (more.batches >= 20, more.epochs) == (True, 4)
     assert more.before.frames[-1].line == line_of(path, SOUND[name].strip())
     assert not [*path.parent.glob("out/*")]
 
@@ -93,7 +134,8 @@ def test_a_script_that_needs_more_batches_is_given_them_and_not_told(
 @pytest.mark.parametrize("name", SCORED)
 def test_what_a_longer_training_reaches_is_a_guess(tmp_path: Path, name: str) -> None:
     end, line = SCORED[name]
-    code, path, seen = run(tmp_path, BEGIN + end)
+    begin = BEGIN.replace("\nfor epoch", f"{STOPPING}for epoch") if "stopping" in end else BEGIN
+    code, path, seen = run(tmp_path, begin + end)
 
     assert code == 0
     assert seen.told == [f"warning script-eval train.py:{line_of(path, line)}"]
@@ -107,7 +149,10 @@ def test_what_more_batches_do_not_mend_is_told_as_it_was(tmp_path: Path, name: s
 
     assert code == 1
     assert seen.told == [f"error script-eval train.py:{line_of(path, line)}"]
-    assert "with 20 batches of an epoch, too" in (seen.found[0].why or "")
+    is_at_once = end.startswith("    ")
+    words = "as it did when nothing was left out" if is_at_once else "unless it needs more than "
+    assert words in (seen.found[0].why or "")
+    assert (seen.found[0].fix == "Mend this line.") is is_at_once
 
 
 def test_what_stops_it_beyond_is_told_in_its_place(tmp_path: Path) -> None:

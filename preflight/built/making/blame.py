@@ -13,8 +13,9 @@ from preflight.built.making.copy_stops import copy_stop
 from preflight.kinds.asked import CannotLookError, MistypedError
 from preflight.objects.stand_in import StoodIn
 from preflight.targets.targets import Built
-from preflight.users_code.facts import Frame, Lack, MadeOnCpu, Unbuilt
+from preflight.users_code.facts import Frame, GroupStoodIn, Lack, MadeOnCpu, Unbuilt
 from preflight.users_code.frames import hidden_lines, is_users, said_by, user_frames
+from preflight.users_code.importing import group_asked_for
 from preflight.users_code.lacks.lacking import chain, lacking
 from preflight.users_code.shadowing import Shadow
 from preflight.users_code.unfound import unfound
@@ -109,6 +110,14 @@ def made_on_cpu(name: str, stood_in: StoodIn, root: str) -> MadeOnCpu:
     """Say where a GPU was asked for first, for which the CPU stood in."""
     frames = user_frames(stood_in.frames or (), root)
     return MadeOnCpu(name=name, at=frames[-1] if frames else None)
+
+
+def group_stood_in(name: str, root: str) -> Iterator[GroupStoodIn]:
+    """Say which process group was asked for that only GPUs have."""
+    asked = group_asked_for()
+    if asked is not None and "nccl" in asked[0]:
+        frames = user_frames(asked[1], root)
+        yield GroupStoodIn(name=name, backend="nccl", at=frames[-1] if frames else None)
 
 
 def _takes_device(factory: object) -> bool:

@@ -5,18 +5,25 @@ from __future__ import annotations
 import ast
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from preflight.scripts.facts import Raised, Rehearsal
 from preflight.scripts.met.loops.counted import parsed
-from preflight.scripts.met.loops.rare_tests import is_save
+from preflight.syntax.running import last_name
 from preflight.users_code.facts import Frame
 
 _ORDERED = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
+_OF_SCORE = re.compile(r"(?i)best|better|improve")
 
-# What a name or a file is like to which nothing was given.
-_NO_FILE, _NO_NAME = "FileNotFoundError", re.compile(r"NameError|UnboundLocalError|.*NoneType")
+# What is raised where a file, or a name, was given nothing.
+_NO_FILE = re.compile(r"FileNotFoundError\b.*'([^']*)'$", re.DOTALL)
+_NO_NAME = re.compile(r"NameError|UnboundLocalError|.*NoneType")
+
+_WRITES = re.compile(r"(?i)save|checkpoint|ckpt|copy|dump|write|rename|replace|move")
+_CHECKPOINT = re.compile(r"\.(pt|pth|ckpt|bin|safetensors|pkl|tar|npz|h5)$")
+_PATHS = frozenset({"join", "Path", "joinpath", "str", "fspath"})
+_ANY = ".*"
 
 
 def with_test(seen: Rehearsal, root: str) -> Rehearsal:
@@ -24,7 +31,7 @@ def with_test(seen: Rehearsal, root: str) -> Rehearsal:
     raised = seen.ended.raised
     if raised is None or not (seen.shortened and seen.steps and raised.frames):
         return seen
-    test = _assert(raised.frames[-1], root) or _not_passed(raised, seen.file, root)
+    test = _assert(raised.frames[-1], root) or _not_passed(raised, seen, root)
     if test is None:
         return seen
     return replace(seen, ended=replace(seen.ended, raised=replace(raised, not_passed=test)))
@@ -39,23 +46,43 @@ def _assert(inner: Frame, root: str) -> Frame | None:
     return None
 
 
-def _not_passed(raised: Raised, script: str, root: str) -> Frame | None:
+def _not_passed(raised: Raised, seen: Rehearsal, root: str) -> Frame | None:
     """Give the test of a score behind which is saved, or named, what was not there."""
-    line = raised.frames[-1].text
-    is_file = raised.error.startswith(_NO_FILE)
-    if not (is_file or _NO_NAME.match(raised.error)):
+    lacking = _NO_FILE.match(raised.error)
+    if lacking is None and not _NO_NAME.match(raised.error):
         return None
-    words = _saved if is_file else _named
-    said = f"{line} {raised.error}" if is_file else line
-    for file in dict.fromkeys([*(one.file for one in raised.frames), script]):
+    met = (one.at.file for one in seen.met if one.at is not None)
+    for file in dict.fromkeys([*(one.file for one in raised.frames), seen.file, *met]):
         tree = parsed(os.path.join(root, file))
+        given = {} if tree is None else _given(tree)
         for node in () if tree is None else ast.walk(tree):
-            if not (isinstance(node, ast.If) and _is_ordered(node.test)):
+            if not isinstance(node, ast.If) or not _is_of_score(node.test, given):
                 continue
-            if any(_stands(one, said) for one in words(node)):
+            if lacking is None:
+                is_its = any(_stands(one, raised.frames[-1].text) for one in _named(node))
+            else:
+                is_its = _saves(node, lacking[1], given)
+            if is_its:
                 text = f"if {ast.unparse(node.test)}:"
                 return Frame(file=file, line=node.lineno, function="", text=text)
     return None
+
+
+def _given(tree: ast.AST) -> dict[str, list[ast.expr]]:
+    """Give what names and attributes of a file are given."""
+    found: dict[str, list[ast.expr]] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], (ast.Name, ast.Attribute)):
+            found.setdefault(ast.unparse(node.targets[0]), []).append(node.value)
+    return found
+
+
+def _is_of_score(test: ast.expr, given: Mapping[str, list[ast.expr]]) -> bool:
+    """Whether it asks which of two is larger, also by a name: `if is_best:`."""
+    names = [one for one in ast.walk(test) if isinstance(one, (ast.Name, ast.Attribute))]
+    values = (value for one in names for value in given.get(ast.unparse(one), ()))
+    by_name = isinstance(test, (ast.Name, ast.Attribute)) and _OF_SCORE.search(last_name(test))
+    return _is_ordered(test) or bool(by_name) or any(map(_is_ordered, values))
 
 
 def _is_ordered(test: ast.expr) -> bool:
@@ -70,7 +97,7 @@ def _stands(word: str, text: str) -> bool:
 
 
 def _behind(node: ast.If) -> Iterator[ast.AST]:
-    for part in node.body:
+    for part in (*node.body, *node.orelse):
         yield from ast.walk(part)
 
 
@@ -81,12 +108,44 @@ def _named(node: ast.If) -> Iterator[str]:
             yield ast.unparse(one)
 
 
-def _saved(node: ast.If) -> Iterator[str]:
-    """Give the paths to which something is saved behind a test, as they are written there."""
+# --- paths ----------------------------------------------------------------------------------------
+
+
+def _saves(node: ast.If, path: str, given: Mapping[str, list[ast.expr]]) -> bool:
+    """Whether a file of this name is written behind a test, as far as its name can be read."""
+    name = re.split(r"[\\/]", path)[-1]
     for one in _behind(node):
-        if isinstance(one, ast.Call) and is_save(one):
-            for path in (*one.args[-1:], *(each.value for each in one.keywords)):
-                if isinstance(path, ast.Constant) and isinstance(path.value, str):
-                    yield path.value
-                else:
-                    yield ast.unparse(path)
+        if isinstance(one, ast.Call) and _WRITES.search(last_name(one.func)):
+            for word in (*one.args[-1:], *(each.value for each in one.keywords)):
+                if any(_is_named(name, pattern) for pattern in _patterns(word, given)):
+                    return True
+    return False
+
+
+def _is_named(name: str, pattern: str) -> bool:
+    """Whether it may be this name; where nobody can read it, a checkpoint's suffix tells."""
+    last = pattern.rpartition("/")[2]
+    if not last.replace(_ANY, ""):
+        return _CHECKPOINT.search(name) is not None
+    return re.fullmatch(last, name) is not None
+
+
+def _patterns(path: ast.expr, given: Mapping[str, list[ast.expr]]) -> Iterator[str]:
+    """Give what a path matches, as it is written: where it is a name, as that was given."""
+    values = given.get(ast.unparse(path), []) if isinstance(path, (ast.Name, ast.Attribute)) else []
+    yield from map(_pattern, values or [path])
+
+
+def _pattern(path: ast.expr) -> str:
+    match path:
+        case ast.Constant(value=str(text)):
+            return re.escape(text)
+        case ast.JoinedStr(values=parts):
+            return "".join(map(_pattern, parts))
+        case ast.BinOp(op=ast.Div(), right=right):
+            return f"/{_pattern(right)}"
+        case ast.BinOp(op=ast.Add(), left=left, right=right):
+            return _pattern(left) + _pattern(right)
+        case ast.Call(func=func, args=[*_, last]) if last_name(func) in _PATHS:
+            return f"/{_pattern(last)}"
+    return _ANY

@@ -16,12 +16,16 @@ from preflight.kinds.asked import Asked
 from preflight.scripts.facts import Raised, Rehearsal, RunMore
 from preflight.scripts.read import look as run
 from preflight.scripts.surroundings.standard_input import kept_in
+from preflight.training.facts import Steps
 
-_BATCHES, _EPOCHS = 10, 5
-"""So many times what it was given."""
+_BATCHES, _EPOCHS = 10, 2
+"""So many times what it was given, at least."""
+
+# Seconds that its steps may take, and batches of an epoch that it is given for that at most.
+_STEPS, _MOST_BATCHES = 10.0, 1_000
 
 # It is not run again where that took longer, and is given up then; in seconds.
-_AT_ONCE, _MOST = 15.0, 60.0
+_AT_ONCE, _MOST = 30.0, 60.0
 
 # Of the budget, what the first run may have taken.
 _PART = 0.2
@@ -52,24 +56,29 @@ def run_enough(asked: Asked) -> tuple[Sequence[Facts], Asked]:
     raised = first.ended.raised
     if raised is None or not _may_lack(first, raised, asked):
         return seen, asked
-    more = _more_of(asked)
+    more = _more_of(asked, seen)
     try:
         again = run(more._replace(some=once, alive=_for_a_while(asked)))
     except _TooLongError:
         return seen, asked
     second = next(one for one in again if isinstance(one, Rehearsal))
-    run_more = RunMore(more.options["batches"], more.options["epochs"], raised)
+    given = more.options
+    run_more = RunMore(given["batches"], given["epochs"], raised, is_whole=not second.shortened)
     if not _goes_on(second, raised):
         is_same = second.ended.how == "raised"
         return _with(seen, first, run_more if is_same else None), asked
     return _with(again, second, run_more), more
 
 
-def _more_of(asked: Asked) -> Asked:
-    """Ask for more, in a folder that has nothing of the first run."""
+def _more_of(asked: Asked, seen: Sequence[Facts]) -> Asked:
+    """Ask for as much as is done in seconds, in a folder that has nothing of the first run."""
     given, wire = asked.options, asked.wire
     scratch = tempfile.mkdtemp(prefix="more", dir=wire["scratch"])
-    more = {"batches": given["batches"] * _BATCHES, "epochs": given["epochs"] * _EPOCHS}
+    epochs = given["epochs"] * _EPOCHS
+    a_step = next((one.seconds for one in seen if isinstance(one, Steps)), None)
+    in_time = int(_STEPS / (a_step * epochs)) if a_step else 0
+    batches = max(given["batches"] * _BATCHES, min(in_time, _MOST_BATCHES))
+    more = {"batches": batches, "epochs": epochs}
     own = {
         "scratch": scratch,
         "layer": scratch,

@@ -113,12 +113,6 @@ def _calls(node: ast.If) -> list[str]:
     return [one for one in names if not _LOADS.search(one)]
 
 
-def is_save(call: ast.Call) -> bool:
-    """Whether a call saves, by its name."""
-    name = ast.unparse(call.func)
-    return bool(_SAVES.search(name)) and not _LOADS.search(name)
-
-
 def is_worth(node: ast.If) -> bool:
     """Whether it evaluates or saves there."""
     return any(_SAVES.search(one) or _EVALUATES.search(one) for one in _calls(node))
