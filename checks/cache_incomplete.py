@@ -232,7 +232,7 @@ def _of_elsewhere(facts: CacheKeys, job: Job) -> Finding:
         f"has its entries below {first_of(folders, len(folders))}{called}, where {rule} does "
         "not lead: it names the cache itself, or the folder in which a sample lies below its data "
         "set",
-        severity=Severity.NOTE,
+        severity=Severity.WARNING if facts.was_said else Severity.NOTE,
         at=Location(file=facts.file),
         also=settings_of(facts, job),
         why=f"A job that looks where the rule leads finds none of them, and makes all again{how}.",

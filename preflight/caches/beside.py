@@ -162,6 +162,7 @@ def unlike_others(files: Iterable[WholeFile]) -> Iterator[tuple[int, Damage]]:
         if len(group) + len(known) >= _FEWEST_OF_ANY:
             yield from _unlike_any(group, known)
         else:
+            yield from _of_another_format(group, known)
             for one in group:
                 apart[_place_and_sort(one.name)].append(one)
     for group in apart.values():
@@ -181,6 +182,16 @@ def _unlike_any(group: list[WholeFile], beside: list[WholeFile]) -> Iterator[tup
     yield from (one for one in unlike if one[0] in places)
     if len(group) >= _MORE_THAN_COLUMNS:
         yield from _of_other_types(group)
+
+
+def _of_another_format(
+    group: list[WholeFile], beside: list[WholeFile]
+) -> Iterator[tuple[int, Damage]]:
+    """Tell the few that are a picture, say, and no raw array, where there are some real ones."""
+    places = {one.place for one in group if one.format != "unknown"}
+    real = [one for one in group + beside if one.format != "unknown"]
+    unlike = _unlike(real, fewest=_FEWEST, share=_REAL) if real else ()
+    yield from (one for one in unlike if one[0] in places and one[1].kind == "foreign")
 
 
 def _place_and_sort(name: str) -> tuple[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import pickle
 import random
 from collections.abc import Mapping
 from pathlib import Path
@@ -204,6 +205,17 @@ def test_one_that_numpy_did_not_write_so_is_damaged(tmp_path: Path, content: byt
 
     assert damaged(tmp_path, beside(content)) == ["005.npy"]
     assert not same or content.endswith(b"junk")
+
+
+@pytest.mark.parametrize("number", [3, 6])
+@pytest.mark.parametrize("content", [png(), savez(), pickle.dumps([1, 2, 3])])
+def test_a_picture_is_told_beside_a_few_arrays_and_a_raw_one_is_not(
+    tmp_path: Path, number: int, content: bytes
+) -> None:
+    files = {f"{at:03}.npy": latent(at) for at in range(number)}
+
+    assert damaged(tmp_path / "raw", files | {"paris.npy": RANDOM}) == []
+    assert damaged(tmp_path / "odd", files | {"paris.npy": content}) == ["paris.npy"]
 
 
 @pytest.mark.parametrize("name", ["paris.npy", "x_05.npy"])

@@ -188,10 +188,10 @@ def test_a_folder_that_is_spelled_whole_is_told_to_be_spelled_as_its_files_are()
     assert (one.fix or "").startswith("Let the job, and preflight.toml, say it as the job lists")
 
 
-def test_entries_in_folders_that_the_rule_does_not_name_are_a_note() -> None:
+def test_entries_in_folders_that_the_rule_does_not_name_are_a_warning() -> None:
     (one,) = tell(replace(WHOLE, elsewhere=("latents", "text")))
 
-    assert one.severity == Severity.NOTE
+    assert one.severity == Severity.WARNING
     assert one.message == (
         'has its entries below latents and text, where key = "stem" does not lead: it names the '
         "cache itself, or the folder in which a sample lies below its data set"
