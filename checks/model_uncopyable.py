@@ -69,6 +69,7 @@ def model_uncopyable(copied: Copied, _job: Job) -> Iterator[Finding]:
             also=tuple(also),
             why=why,
             fix=_fix(one, copied),
+            workaround=_by_itself(copied),
             evidence={
                 "kind": one.kind,
                 "type": one.type,
@@ -178,6 +179,15 @@ def _inside(copier: str, remedy: Remedy) -> str | None:
     if not remedy.is_enough_inside:
         return None
     return "; ".join((*_by_type(remedy), f"{copier}({_model(remedy.of)})"))
+
+
+def _by_itself(copied: Copied) -> str | None:
+    """Say how a class can copy it that takes no list of what is shared; where none is known."""
+    remedy = copied.remedy
+    inside = _inside("AveragedModel", remedy) if copied.copier is None else None
+    if inside is None or not remedy.is_enough or not (remedy.shared or remedy.attributes):
+        return None
+    return f"Where a class copies it by itself, such as AveragedModel:  {inside}"
 
 
 def _by_type(remedy: Remedy) -> Iterator[str]:

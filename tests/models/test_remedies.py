@@ -296,6 +296,20 @@ def test_the_code_of_every_fix_makes_a_copy(tmp_path: Path, case: str) -> None:
         assert same_weights(second, model), (one.fix, case)
 
 
+@pytest.mark.filterwarnings("ignore:When using ..NO_SHARD")  # as FSDP1 does with one rank
+@pytest.mark.parametrize("case", CASES)
+def test_the_code_for_a_class_that_copies_by_itself_works_in_it(tmp_path: Path, case: str) -> None:
+    model = CASES[case]()
+    first = found(model, tmp_path)[0]
+    if ", {id(" not in (first.fix or "") or case in IN_WORDS:
+        assert first.workaround is None
+        return
+    words, _, code = (first.workaround or "").partition(":  ")
+    assert words == "Where a class copies it by itself, such as AveragedModel"
+    average = result_of(code, model=model, AveragedModel=AveragedModel)
+    assert same_weights(average.module, model), (first.workaround, case)
+
+
 # Where nothing that is done before the call of such a class would help.
 IN_WORDS = frozenset(
     {
