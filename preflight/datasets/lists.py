@@ -106,9 +106,11 @@ class Lists(Gather):
 
     def remarks(self) -> Iterator[str]:
         """Say what alone was looked at in lists that the page calls unread."""
-        held, others = list[str](), list[str]()
+        held, others, damaged = list[str](), list[str](), list[str]()
         for _, seen in self._seen:
-            if any(not one.others for one in seen.columns):
+            if seen.damage:
+                damaged.append(seen.file)
+            elif any(not one.others for one in seen.columns):
                 held.append(seen.file)
             elif seen.columns and not _elsewhere(seen, self._named.get(_base(seen.file), "")):
                 others.append(seen.file)
@@ -117,6 +119,9 @@ class Lists(Gather):
                 f"Of {first_of(held, len(held))}, which no reader reads, the names of images alone"
             )
             yield f"{said} were held against those that are there."
+        if damaged:
+            said = first_of(damaged, len(damaged))
+            yield f"Of {said}, which no reader reads, the beginning and end alone were looked at."
         if others:
             name, it = ("names", "it") if len(others) == 1 else ("name", "they")
             said = f"{first_of(others, len(others))} {name} images that were not found"

@@ -191,6 +191,18 @@ def test_a_source_that_names_the_list_makes_it_an_error(tmp_path: Path) -> None:
     assert "Of data/train.csv, which no reader reads, the names of images alone were held" in page
 
 
+@pytest.mark.usefixtures("at_hand")
+def test_of_a_list_that_is_cut_it_is_said_how_much_of_it_was_looked_at(tmp_path: Path) -> None:
+    put(tmp_path, *IMAGES, content=photo())
+    put(tmp_path, "data/train.jsonl", content=b'{"file":')
+
+    report = preflight.run(folder=str(tmp_path), elsewhere=True, no_ledger=True)
+
+    assert [one.check for one in report.findings] == ["dataset-absent"]
+    page = " ".join(str(report).split())
+    assert "Of data/train.jsonl, which no reader reads, the beginning and end alone were" in page
+
+
 SKIPS = b"from PIL import Image\nfor p in paths:\n    if p.exists():\n        Image.open(p)\n"
 CAPTIONS = (
     b"from PIL import Image\ndef f(p):\n    t = p + '.txt'\n    t = t if t.exists() else ''\n"

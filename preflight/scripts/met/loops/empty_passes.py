@@ -23,7 +23,7 @@ class EmptyPasses:
         self._watch = watch
         self._came_to: tuple[int, int] | None = None
         self._passes: dict[Frame | None, int] = {}
-        self._since = self._computed = 0.0
+        self._since = self._computed = self._queued = 0.0
         self.ours = 0.0
         """Seconds of the processor that looking at passes has taken, which are not the loop's."""
 
@@ -38,17 +38,29 @@ class EmptyPasses:
         if come_to != self._came_to:
             self._came_to, self._passes, self._since = come_to, {}, time.monotonic()
             self._computed = time.thread_time() - self.ours
+            self._queued = _queued()
         passes = self._passes.get(at, 0)
         self._passes[at] = passes + 1
         seconds = time.monotonic() - self._since
-        is_at_work = time.thread_time() - self.ours - self._computed > _AT_WORK * seconds
-        if passes < _MOST or seconds < _SECONDS or not is_at_work:
+        if passes < _MOST or seconds < _SECONDS:
+            return
+        had = seconds - (_queued() - self._queued)
+        if time.thread_time() - self.ours - self._computed <= _AT_WORK * had:
             return
         place = "" if at is None else f" ({at.file}:{at.line})"
         watch.shortened(f"passes that give nothing to {passes:,}{place}")
         if not _is_told(loader, watch):
             watch.met(Met(what="goes round", at=at, count=passes))
         watch.stop("passes that give nothing")
+
+
+def _queued() -> float:
+    """Give the seconds that this thread has waited for a processor, where the system tells."""
+    try:
+        with open("/proc/thread-self/schedstat", encoding="ascii") as file:
+            return int(file.read().split()[1]) / 1e9
+    except (OSError, ValueError, IndexError):
+        return 0.0
 
 
 def _is_told(loader: Any, watch: Watch) -> bool:
