@@ -63,7 +63,7 @@ SAYS = {
 MOST = 60
 
 # Seconds of silence, for those that hang and for the others.
-HANGS, PATIENCE = 12.0, 240.0
+HANGS, PATIENCE = 12.0, 120.0
 
 # Of which a quarter is for each pass: what ends by itself does so however busy the machine is.
 BUDGET = 2_400.0
