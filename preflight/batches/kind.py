@@ -52,9 +52,7 @@ def _taken_out(found: list[Flow]) -> str | None:
         key=lambda one: one.out,
         default=None,
     )
-    if chosen is None:
-        return None
-    return f"{shown(chosen.call)} takes out {chosen.out:,} of {counted(chosen.came, 'sample')}"
+    return None if chosen is None else chosen.in_words()
 
 
 FIRST = Kind(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from preflight.objects.facts import Definition
+from preflight.values.names import counted, shown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +68,11 @@ class Passed:
     told_by: str = ""
     """The check that tells of what it loses, by the files."""
 
+    @property
+    def is_own(self) -> bool:
+        """Whether it is a function of the job's that is given all samples: `.compose(mine)`."""
+        return self.kind == "other" and self.call.isidentifier()
+
 
 class Lost(NamedTuple):
     """Samples, or shards, that were lost by errors of one sort."""
@@ -85,6 +91,13 @@ class Chosen(NamedTuple):
     call: str
     out: int
     came: int
+
+    def in_words(self) -> str:
+        """Say so for people; a function of the job's own may also put samples together."""
+        came = counted(self.came, "sample")
+        if not self.call.startswith("."):
+            return f"{shown(self.call)} gives {self.came - self.out:,} for {came}"
+        return f"{shown(self.call)} takes out {self.out:,} of {came}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,10 +162,10 @@ class Flow:
 
     @property
     def chosen(self) -> Iterator[Chosen]:
-        """What stages take out that choose among samples (`select`, `map`), but for errors."""
+        """What stages take out that choose among samples, also the job's own, but for errors."""
         for before, one in zip(self.stages, self.stages[1:], strict=False):
             alike = before.pipeline == one.pipeline and before.unit == one.unit == "sample"
-            if alike and one.call.startswith(_CHOOSE):
+            if alike and (one.call.startswith(_CHOOSE) or one.is_own):
                 out = before.gave - one.gave - sum(each.times for each in one.swallowed)
                 if out > 0:
                     yield Chosen(one.call, out, before.gave)

@@ -72,6 +72,32 @@ def test_samples_without_a_caption_that_are_taken_out_before_they_are_asked_are_
     assert ".select(has_text) takes out 4 of 24 samples" in str(report)
 
 
+OWN = """
+import webdataset as wds
+
+
+def only_captioned(samples):
+    for sample in samples:
+        if "txt" in sample:
+            yield sample
+
+
+def make():
+    data = wds.WebDataset("{{000..001}}.tar", shardshuffle=False).compose({0})
+    return wds.WebLoader(data.decode("pil").to_tuple("jpg", "txt"), batch_size=None)
+"""
+
+
+def test_what_a_function_of_the_jobs_own_lets_through_is_said(tmp_path: Path) -> None:
+    job(tmp_path, "has_text", missing=2, empty=0)
+    (tmp_path / "train.py").write_text(OWN.format("only_captioned"))
+
+    report = run(tmp_path)
+
+    assert really_ends(tmp_path)
+    assert "only_captioned gives 20 for 24 samples" in " ".join(str(report).split())
+
+
 def test_half_of_a_shard_that_is_taken_out_is_told_as_a_warning(tmp_path: Path) -> None:
     job(tmp_path, "has_text", missing=6, empty=0)
 
