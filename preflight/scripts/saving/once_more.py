@@ -14,6 +14,7 @@ from dataclasses import replace
 from preflight.findings.check import Facts
 from preflight.kinds.asked import Asked
 from preflight.scripts.facts import Raised, Rehearsal, RunMore
+from preflight.scripts.met.loops.by_time import BY_CLOCK
 from preflight.scripts.read import look as run
 from preflight.scripts.surroundings.standard_input import kept_in
 from preflight.training.facts import Steps
@@ -101,7 +102,9 @@ def _for_a_while(asked: Asked) -> Callable[..., None]:
 def _may_lack(seen: Rehearsal, raised: Raised, asked: Asked) -> bool:
     """Whether more batches may be what it lacks, and running it twice has no effect."""
     is_for_real = asked.options["allow_writes"] or seen.times("for real") or seen.times("apart")
-    is_told = raised.lacks or raised.unfound or raised.told_by or raised.is_of_image
+    # A whole epoch does not come to that once more.
+    is_by_clock = any(one.startswith(BY_CLOCK) for one in seen.shortened)
+    is_told = is_by_clock or raised.lacks or raised.unfound or raised.told_by or raised.is_of_image
     is_alone = asked.wire.get("ranks", 1) == 1 and not (raised.is_process or raised.thread)
     has_less = bool(seen.batches and seen.shortened) and seen.ended.how == "raised"
     budget = asked.options.get("budget")

@@ -20,6 +20,9 @@ from preflight.scripts.watch import Watch
 # For how long such a test is waited for, in seconds.
 _SECONDS = 10.0
 
+BY_CLOCK = "the time to what comes by the clock"
+"""Begins what is told where such a test was made true."""
+
 _COMPARED = {ast.Eq: "__eq__", ast.NotEq: "__ne__", ast.Gt: "__gt__", ast.GtE: "__ge__"}
 
 
@@ -71,7 +74,7 @@ class ByTime:
             frame.f_lineno = one.body  # type: ignore[misc]
         except ValueError:  # it stands in what cannot be jumped in
             return self._follow
-        self._watch.shortened(f"the time to what comes by the clock ({at.file}:{at.line})")
+        self._watch.shortened(f"{BY_CLOCK} ({at.file}:{at.line})")
         return self._follow
 
 
