@@ -57,7 +57,7 @@ class EmptyPasses:
 def _queued() -> float:
     """Give the seconds that this thread has waited for a processor, where the system tells."""
     try:
-        with open("/proc/thread-self/schedstat", encoding="ascii") as file:
+        with open("/proc/thread-self/schedstat", "rb") as file:
             return int(file.read().split()[1]) / 1e9
     except (OSError, ValueError, IndexError):
         return 0.0
