@@ -39,7 +39,7 @@ def every(facts: Rehearsal) -> Iterator[Raised]:
 def told(check: Check, raised: Raised, facts: Rehearsal, job: Job, why: str) -> Finding:
     """Tell of an exception at the script's own innermost line."""
     fix = f"Mend this line; if it only needs more than {_given(facts, job)}"
-    if not facts.batches or _is_certain(facts):
+    if not facts.batches or facts.is_certain:
         fix = "Mend this line."
         if raised.error.startswith("FileNotFoundError"):
             fix = "Put the file where this line looks for it, or name another there."
@@ -78,16 +78,13 @@ def told(check: Check, raised: Raised, facts: Rehearsal, job: Job, why: str) -> 
 
 def left_out(facts: Rehearsal) -> str:
     """Say that what was left out may be the cause, where something was."""
-    if facts.more is None or not facts.shortened:
-        return ", unless it only lacks what was left out" if facts.shortened else ""
-    if _is_certain(facts):
+    if not facts.shortened:
+        return ""
+    if facts.more is None:
+        return ", unless it only lacks what was left out"
+    if facts.is_certain:
         return ", as it did when nothing was left out"
     return f", unless it needs more than {facts.more.given}"
-
-
-def _is_certain(facts: Rehearsal) -> bool:
-    """Whether it stops at this line with all that it asks for."""
-    return facts.more is not None and facts.more.is_whole and facts.stops_again
 
 
 def _given(facts: Rehearsal, job: Job) -> str:

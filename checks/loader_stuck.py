@@ -99,6 +99,7 @@ def _stuck(facts: FirstBatches, job: Job) -> Finding:
             about=facts.name,
         )
     here = "" if at is None else f": {at.process} stands in {_written(at)}"
+    longer = f"--timeout {job.look.timeout * 5:g}"
     lost = next((one for one in facts.standing if one.exit_status), None)
     if lost is not None and lost.exit_status is not None:
         return loader_stuck.found(
@@ -108,12 +109,12 @@ def _stuck(facts: FirstBatches, job: Job) -> Finding:
             also=_others(facts, at),
             why="The training process is not told that it has ended, and waits for it for ever.",
             fix="Mend what ends it: load one sample by hand, without workers; where the kernel "
-            "killed it, take fewer workers or smaller batches.",
+            f"killed it, take fewer workers or smaller batches; or give it longer, if it is only "
+            f"slow:  {longer}",
             evidence=_where(facts),
             about=facts.name,
         )
     unseen = facts.num_workers and not any("worker" in one.process for one in facts.standing)
-    longer = f"--timeout {job.look.timeout * 5:g}"
     return loader_stuck.found(
         f"{_after(facts)} no batch for {facts.waited:g} s{here}",
         at=_place(() if at is None else at.users, facts),

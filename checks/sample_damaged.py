@@ -3,10 +3,10 @@
 What it finds
     Files of shards beside the images and texts: `.json` that is no JSON, `.npy` that is no array or
     stops early, `.npz` and `.pth` that are cut, `.cls` and `.index` that are no number; also of 0
-    bytes, and with a name before it (`latent.npy`). What more than half of a
-    shard's files of this name are is what they are meant to be: where most do not decode, they are
-    of a format of the job's own, and nothing is said. Where a live loader reads the shard,
-    dataset-survival tells what becomes of these samples. Nothing is read with `--depth index`.
+    bytes, and with a name before it (`latent.npy`). What more than half of a shard's files of this
+    name are is what they are meant to be: where most do not decode, they are of a format of the
+    job's own, and nothing is said. Where a live loader reads the shard, dataset-survival tells what
+    becomes of these samples. Nothing is read with `--depth index`.
 
 Why it matters
     A writer that was killed, or a full disk, leaves such files. webdataset's `decode()` raises on

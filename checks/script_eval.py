@@ -3,9 +3,9 @@
 What it finds
     An exception, which nothing catches, after a model was set to `eval()`, or in a loop over a
     loader without gradients. The script is run as itself, with a few batches of each loader, so
-    that its first evaluation comes after seconds; and once more with ten times as many, where it
-    stops. What goes on then is no finding; what waits for a good score, as an `assert` on it, is a
-    warning.
+    that its first evaluation comes after seconds; and once more with ten times as many, or as many
+    as take seconds, where it stops. What goes on then is no finding; what waits for a good score,
+    as an `assert` on it, is a warning.
 
 Why it matters
     The first evaluation of a run comes after a whole epoch, or after a thousand steps: what it

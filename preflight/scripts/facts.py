@@ -218,6 +218,11 @@ class Rehearsal:
         return self.more is not None and now is not None and self.more.before.frames == now.frames
 
     @property
+    def is_certain(self) -> bool:
+        """Whether it stopped at the same line when nothing was left out."""
+        return self.more is not None and self.more.is_whole and self.stops_again
+
+    @property
     def not_reached(self) -> tuple[str, ...]:
         """Name what no such script is without and was not seen: it was not rehearsed."""
         wanted = {"evaluation": "evaluation", "save": "save"}

@@ -102,9 +102,23 @@ BROKEN = {
         KEEPS.replace("kept, path", 'kept, "out/best_model.pt"') + 'torch.load("model_best.pt")\n',
         'torch.load("model_best.pt")',
     ),
+    "a file that no class was given": (
+        '\n    stopping(score)\ntorch.load("pretrained.pt")\n',
+        "torch.load(",
+    ),
+    "an assert that fails with all of them": (
+        "    assert len(given) > 1_000, len(given)\n",
+        "assert len",
+    ),
     "an assert of a shape": ("assert given.shape == (7,)\n", "assert given"),
     "nothing": (KEEPS + "len(None)\n", "len(None)"),
 }
+
+
+def whole(end: str) -> str:
+    """Give a script that ends so, with the class that it takes."""
+    stops = "stopping" in end
+    return (BEGIN.replace("\nfor epoch", f"{STOPPING}for epoch") if stops else BEGIN) + end
 
 
 def run(folder: Path, text: str) -> tuple[int, Path, Seen]:
@@ -134,8 +148,7 @@ def test_a_script_that_needs_more_batches_is_given_them_and_not_told(
 @pytest.mark.parametrize("name", SCORED)
 def test_what_a_longer_training_reaches_is_a_guess(tmp_path: Path, name: str) -> None:
     end, line = SCORED[name]
-    begin = BEGIN.replace("\nfor epoch", f"{STOPPING}for epoch") if "stopping" in end else BEGIN
-    code, path, seen = run(tmp_path, begin + end)
+    code, path, seen = run(tmp_path, whole(end))
 
     assert code == 0
     assert seen.told == [f"warning script-eval train.py:{line_of(path, line)}"]
@@ -145,11 +158,12 @@ def test_what_a_longer_training_reaches_is_a_guess(tmp_path: Path, name: str) ->
 @pytest.mark.parametrize("name", BROKEN)
 def test_what_more_batches_do_not_mend_is_told_as_it_was(tmp_path: Path, name: str) -> None:
     end, line = BROKEN[name]
-    code, path, seen = run(tmp_path, BEGIN + end)
+    code, path, seen = run(tmp_path, whole(end))
 
     assert code == 1
     assert seen.told == [f"error script-eval train.py:{line_of(path, line)}"]
     is_at_once = end.startswith("    ")
+    assert seen.rehearsal.is_certain is is_at_once
     words = "as it did when nothing was left out" if is_at_once else "unless it needs more than "
     assert words in (seen.found[0].why or "")
     assert (seen.found[0].fix == "Mend this line.") is is_at_once

@@ -21,7 +21,6 @@ _NO_FILE = re.compile(r"FileNotFoundError\b.*'([^']*)'$", re.DOTALL)
 _NO_NAME = re.compile(r"NameError|UnboundLocalError|.*NoneType")
 
 _WRITES = re.compile(r"(?i)save|checkpoint|ckpt|copy|dump|write|rename|replace|move")
-_CHECKPOINT = re.compile(r"\.(pt|pth|ckpt|bin|safetensors|pkl|tar|npz|h5)$")
 _PATHS = frozenset({"join", "Path", "joinpath", "str", "fspath"})
 _ANY = ".*"
 
@@ -30,6 +29,8 @@ def with_test(seen: Rehearsal, root: str) -> Rehearsal:
     """Add to what was raised the test of a score that a training in short may not have passed."""
     raised = seen.ended.raised
     if raised is None or not (seen.shortened and seen.steps and raised.frames):
+        return seen
+    if seen.is_certain:
         return seen
     test = _assert(raised.frames[-1], root) or _not_passed(raised, seen, root)
     if test is None:
@@ -55,13 +56,14 @@ def _not_passed(raised: Raised, seen: Rehearsal, root: str) -> Frame | None:
     for file in dict.fromkeys([*(one.file for one in raised.frames), seen.file, *met]):
         tree = parsed(os.path.join(root, file))
         given = {} if tree is None else _given(tree)
+        texts = set() if tree is None else _texts(tree, raised.frames[-1], file)
         for node in () if tree is None else ast.walk(tree):
             if not isinstance(node, ast.If) or not _is_of_score(node.test, given):
                 continue
             if lacking is None:
                 is_its = any(_stands(one, raised.frames[-1].text) for one in _named(node))
             else:
-                is_its = _saves(node, lacking[1], given)
+                is_its = _saves(node, re.split(r"[\\/]", lacking[1])[-1], given, texts)
             if is_its:
                 text = f"if {ast.unparse(node.test)}:"
                 return Frame(file=file, line=node.lineno, function="", text=text)
@@ -111,23 +113,29 @@ def _named(node: ast.If) -> Iterator[str]:
 # --- paths ----------------------------------------------------------------------------------------
 
 
-def _saves(node: ast.If, path: str, given: Mapping[str, list[ast.expr]]) -> bool:
-    """Whether a file of this name is written behind a test, as far as its name can be read."""
-    name = re.split(r"[\\/]", path)[-1]
+def _texts(tree: ast.AST, but: Frame, file: str) -> set[str]:
+    """Give the last parts of paths that stand in a file, but for the line that found none there."""
+    return {
+        node.value.rpartition("/")[2]
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+        if (file, node.lineno) != (but.file, but.line)
+    }
+
+
+def _saves(node: ast.If, name: str, given: Mapping[str, list[ast.expr]], texts: set[str]) -> bool:
+    """Whether a file of this name is written behind a test.
+
+    Of one whose name nobody can read there, it has to stand elsewhere, as what is handed over.
+    """
     for one in _behind(node):
         if isinstance(one, ast.Call) and _WRITES.search(last_name(one.func)):
             for word in (*one.args[-1:], *(each.value for each in one.keywords)):
-                if any(_is_named(name, pattern) for pattern in _patterns(word, given)):
-                    return True
+                for pattern in (one.rpartition("/")[2] for one in _patterns(word, given)):
+                    is_read = bool(pattern.replace(_ANY, ""))
+                    if re.fullmatch(pattern, name) if is_read else name in texts:
+                        return True
     return False
-
-
-def _is_named(name: str, pattern: str) -> bool:
-    """Whether it may be this name; where nobody can read it, a checkpoint's suffix tells."""
-    last = pattern.rpartition("/")[2]
-    if not last.replace(_ANY, ""):
-        return _CHECKPOINT.search(name) is not None
-    return re.fullmatch(last, name) is not None
 
 
 def _patterns(path: ast.expr, given: Mapping[str, list[ast.expr]]) -> Iterator[str]:
