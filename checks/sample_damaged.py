@@ -90,7 +90,8 @@ def sample_damaged(facts: ShardFacts, _job: Job) -> Iterator[Finding]:
 def _spoiled(facts: ShardFacts) -> Iterator[_Spoiled]:
     """Give the fields of which a few files do not decode."""
     for field in sorted({name for one in facts.arrived for name in one.spoiled}):
-        if extension_of(field) not in RECORDS:
+        is_caption = field in facts.undecodable  # which caption-damaged tells
+        if is_caption or extension_of(field) not in RECORDS:
             continue
         having = [one for one in facts.arrived if field in one.fields and one.whole]
         spoiled = [one for one in having if field in one.spoiled]
