@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from preflight.file_access.facts import Damage
 from preflight.formats.tar.end import record_of
+from preflight.formats.tar.header import BLOCK
 from preflight.shards.facts import ShardFacts
 from preflight.values.byte_sizes import format_size
 from preflight.values.names import counted
@@ -47,6 +48,8 @@ def unfinished(facts: ShardFacts, beside: Sequence[Beside]) -> ShardFacts:
         facts: of a shard that ends in zeros.
         beside: it, and those that were written with it.
     """
+    if not facts.record and not facts.is_of_tarfile:
+        facts = replace(facts, record=_record_of_all(facts, beside))
     whole = [one for one in beside if not one.padding]
     if not whole:
         # Others that are padded as it is show how long the records are.
@@ -75,6 +78,18 @@ def unfinished(facts: ShardFacts, beside: Sequence[Beside]) -> ShardFacts:
     return _damaged(facts, usual)
 
 
+def _record_of_all(facts: ShardFacts, beside: Sequence[Beside]) -> int:
+    """Give the records of any length that explain its zeros and the sizes of all: 0 for none.
+
+    Shards of one size may be as long for another reason, and two are of one record by chance.
+    """
+    sizes = {one.size for one in beside}
+    every = math.gcd(facts.size, *sizes)
+    if len(beside) <= _FEWEST or sizes == {facts.size}:
+        return 0
+    return every if facts.padding - 2 * BLOCK < every else 0
+
+
 def _in_records(facts: ShardFacts, beside: Sequence[Beside]) -> bool:
     """Whether all are of whole records that explain its zeros.
 
@@ -84,7 +99,7 @@ def _in_records(facts: ShardFacts, beside: Sequence[Beside]) -> bool:
     every = math.gcd(facts.size, *(one.size for one in beside))
     if facts.is_of_tarfile:
         return every % facts.record == 0
-    return record_of(facts.padding, every) > 0
+    return every % facts.record == 0 or record_of(facts.padding, every) > 0
 
 
 def _damaged(facts: ShardFacts, usual: int) -> ShardFacts:

@@ -200,6 +200,23 @@ def test_a_folder_written_with_long_records_is_left_alone(tmp_path: Path) -> Non
     assert severities(tmp_path) == {}
 
 
+@pytest.mark.parametrize("cut", [False, True])
+def test_records_of_any_length_explain_the_zeros_of_shards_that_are_all_made_of_them(
+    tmp_path: Path, *, cut: bool
+) -> None:
+    """As of `tar -b 700`; more zeros than a record has are a copy that was never filled."""
+    for number, count in enumerate((90, 90, 180, 20)):
+        content = tarred(files(count, seed=number), tarfile.GNU_FORMAT)
+        content += bytes(-len(content) % (512 * 700))
+        if cut and number == 1:
+            kept = len(content) // 3
+            content = content[:kept] + bytes(len(content) - kept)
+        (tmp_path / f"{number:03}.tar").write_bytes(content)
+
+    assert len({one.stat().st_size for one in tmp_path.iterdir()}) > 1
+    assert set(severities(tmp_path)) == ({"001.tar"} if cut else set())
+
+
 @pytest.mark.parametrize("place", [1, 3])
 def test_among_long_records_a_shard_with_fewer_samples_is_told_unless_it_is_the_last(
     tmp_path: Path, place: int
