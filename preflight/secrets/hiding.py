@@ -7,7 +7,9 @@ settings under such a name: then it is taken out wherever it turns up.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import json
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -22,7 +24,15 @@ from preflight.secrets.in_texts import (
     is_secret,
     of_option,
 )
-from preflight.secrets.naming import Says, is_about, is_no_word, looks_random, may_be_secret, says
+from preflight.secrets.naming import (
+    Says,
+    is_about,
+    is_no_word,
+    is_password,
+    looks_random,
+    may_be_secret,
+    says,
+)
 from preflight.secrets.shapes import ELEMENT, ENCLOSED, NAMED, NAMES, OPTION, PATTERNS, QUERY, VALUE
 from preflight.secrets.written_forms import written_forms
 
@@ -79,7 +89,9 @@ class Secrets:
         found = {value for name, text in environ.items() for value in _of_variable(name, text)}
         found |= found_in([*said, settings])
         names = {environ.get(name, "").lower() for name in _NAMES}
-        values = {one for one in found if is_no_word(one) and one.lower() not in names}
+        told = {one for one in found if is_no_word(one)}
+        told |= {text for name, text in environ.items() if is_password(name, text)}
+        values = {one for one in told if one.lower() not in names}
         return cls(values=tuple(sorted(values, key=lambda one: (-len(one), one))))
 
     def text(self, text: str) -> str:
@@ -273,3 +285,17 @@ def _parts(text: str) -> Iterator[str]:
         yield from filter(looks_random, pieces)
     if text.lstrip()[:1] == "{":
         yield from found_in(text) - {text}
+        with contextlib.suppress(ValueError):
+            yield from _texts_in(json.loads(text))
+
+
+def _texts_in(value: object) -> Iterator[str]:
+    """Give the texts of a secret that is JSON, but those whose names tell of it: `project_id`."""
+    if isinstance(value, dict):
+        for name, one in value.items():
+            yield from () if is_about(name) else _texts_in(one)
+    elif isinstance(value, list):
+        for one in value:
+            yield from _texts_in(one)
+    elif isinstance(value, str):
+        yield value.strip()

@@ -27,8 +27,8 @@ def _set(words: str) -> frozenset[str]:
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 
 _SECRET = _set(
-    """auth bearer cred credential credentials creds dsn passcode passphrase passwd password
-    passwords passwort pwd secret secrets"""
+    """auth authorization bearer cookie cookies cred credential credentials creds dsn passcode
+    passphrase passwd password passwords passwort pwd secret secrets"""
 )
 _WITHIN = re.compile(
     r"(?:access|api|auth|private)key|credential|passphrase|passw(?:or)?d|secret(?!ar)"
@@ -105,7 +105,8 @@ def says(name: str) -> Says:
     if not _SECRET.isdisjoint(words):
         return Says.SECRET
     if words[-1] in {"token", "tokens"}:
-        return Says.PERHAPS if words[-1] == "tokens" or _of_a_model(words) else Says.SECRET
+        is_one = words[-1] == "token" or (is_variable(name) and len(words) > 1)
+        return Says.SECRET if is_one and not _of_a_model(words) else Says.PERHAPS
     at_an_end = any(word.endswith(_AT_ITS_END) for word in words) and not _of_a_model(words)
     if at_an_end or any(map(_WITHIN.search, words)):
         return Says.SECRET
@@ -163,7 +164,8 @@ _COMMON = _set(
     """
 )
 _PLACEHOLDER = re.compile(
-    r"<[^<>]*>|\$\{?\w+\}?|%\w+%|[*.x…\ue000]+|(?:\{[^{}]*\})+", re.IGNORECASE
+    r"<[^<>]*>|\$\{?\w+\}?|%\w+%|[*.x…\ue000]+|(?:\{+\s*[\w.-]*(?::\w+)?\s*\}+)+",
+    re.IGNORECASE,
 )
 _DOTTED = re.compile(r"[A-Za-z_]+(?:\.[A-Za-z_]+)+")
 _RANDOM = re.compile(r"[A-Za-z0-9+/=_.~%:@!#$*-]{8,}")
@@ -189,6 +191,17 @@ def is_no_word(value: str) -> bool:
     if value.isalpha():
         return len(value) > _WORD
     return not (value.isdigit() and len(value) <= _NUMBER)
+
+
+def is_password(name: str, value: str) -> bool:
+    """Whether a value is looked for that is no longer than a word, since its name leaves no doubt.
+
+    `CAPTION_KEY` leaves some.
+    """
+    if says(name) is not Says.SECRET or name.lower().endswith(("key", "keys", "pat")):
+        return False
+    is_word = value.isalpha() and value in (value.lower(), value.upper(), value.title())
+    return value.isalnum() and not (is_word or value.isdigit()) and may_be_secret(value)
 
 
 def looks_random(value: str) -> bool:

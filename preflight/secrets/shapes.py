@@ -108,7 +108,7 @@ PATTERNS: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = (
 """Whatever stands in their group `secret` is one; before each, what a text has to hold in small
 letters for it: to look for that takes a hundredth of the time."""
 
-NAMES = ("key", "token", "secret", "pass", "pwd", "cred", "dsn", "auth", "bearer", "pat")
+NAMES = ("key", "token", "secret", "pass", "pwd", "cred", "dsn", "auth", "bearer", "pat", "cookie")
 """One of these is in each name that says so."""
 
 QUERY = re.compile(r"[?&;](?P<name>[\w.-]{1,80})=(?P<secret>[^\s&#;'\"<>\ue000]+)")

@@ -194,7 +194,7 @@ def test_a_name_or_a_shape_gives_it_away(text: str, told: str) -> None:
     "value",
     [
         *(CANARY, "a b'c\"d\\e5", "pässwört99", "http://x:y@z/?a=b&c", "12345678", "hunter2"),
-        "onlylettersbutlong",
+        *("onlylettersbutlong", "cR9x", "hunTer"),
     ],
 )
 @pytest.mark.parametrize("write", [str, repr, json.dumps, quote, lambda one: json.dumps(repr(one))])
@@ -279,6 +279,22 @@ def test_a_value_that_was_cut_is_known_by_its_beginning() -> None:
     assert Secrets.known({"HF_TOKEN": "address-99-x"}).text("an address") == "an address"
 
 
+@pytest.mark.parametrize("value", ["{TOKEN}", "{{ secrets.TOKEN }}", "{env:TOKEN}", "{}", "$TOKEN"])
+def test_the_place_of_a_value_is_told(value: str) -> None:
+    assert Secrets.known({"HF_TOKEN": value}).text(f"token={value}") == f"token={value}"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *(("CAPTION_KEY", "text0"), ("TRIGGER_TOKEN", "ohwX1"), ("MAX_TOKENS", "4096")),
+        *(("SPECIAL_TOKENS", "sks,ohwx"), ("PASSWORD", "Training")),
+    ],
+)
+def test_short_values_of_names_that_leave_a_doubt_are_told(name: str, value: str) -> None:
+    assert Secrets.known({name: value}).text(f"reads {value} here") == f"reads {value} here"
+
+
 def test_values_under_a_name_are_taken_out_of_mappings() -> None:
     plain = {
         "job": {
@@ -289,6 +305,7 @@ def test_values_under_a_name_are_taken_out_of_mappings() -> None:
         "settings": {"password": Setting(value=12345678, origin="x:1")},
         "kwargs": {"password": 12345678, "num_tokens": 12345678, "token": True},
         "credentials": ["user7777", "word"],
+        "loader.0.kwargs.headers.Authorization": "Token abcd1234",
     }
 
     assert Secrets().plain(plain) == {
@@ -300,6 +317,7 @@ def test_values_under_a_name_are_taken_out_of_mappings() -> None:
         "settings": {"password": Setting(value=REDACTED, origin="x:1")},
         "kwargs": {"password": 12345678, "num_tokens": 12345678, "token": True},
         "credentials": [REDACTED, REDACTED],
+        "loader.0.kwargs.headers.Authorization": REDACTED,
     }
 
 
@@ -460,6 +478,8 @@ def test_keys_of_the_data_are_told() -> None:
         ("GOOGLE_CREDENTIALS", '{"type": "sa", "id": "cnryA1b2C3d4E5"}', "cnryA1b2C3d4E5"),
         ("ApiKeyProd", "ev7Can4413x", "ev7Can4413x"),
         ("SERVICE_KEY_OLD", "ev7Can4413x", "ev7Can4413x"),
+        ("GOOGLE_CREDENTIALS", '{"a":"canary1"}', "canary1"),
+        ("API_TOKENS", "canary1,canary2", "canary1,"),
     ],
 )
 def test_what_stands_in_a_value_is_one_as_well(name: str, value: str, held: str) -> None:
