@@ -1,13 +1,15 @@
-"""A function in a model that goes on with the original's weights in every copy.
+"""A part of a model that goes on with the original's weights in every copy.
 
 What it finds
     Functions that a model keeps as attributes or hooks, that were made with its own layers at hand,
     and use them: `self.forward = lambda x: self.body(x)`, `torch.compile(self.fn)`,
     `torch.no_grad()(self.fn)`, a hook that calls a layer from outside its arguments, a weak
-    reference through which `forward` goes. The copy is really made, but for its memory; what its
-    functions use is read from their code, and nothing of it is called. Bound methods, partials,
-    `torch.compile(model)`, and functions that only note something are left alone. What no call of
-    the copy comes to by name, such as a hook of gradients, is a warning.
+    reference through which `forward` goes. So are layers with weights to train that a
+    `__deepcopy__` hands on as they are; frozen ones may be meant to be shared. The copy is really
+    made, but for its memory; what its functions use is read from their code, and nothing of it is
+    called. Bound methods, partials, `torch.compile(model)`, and functions that only note something
+    are left alone. What no call of the copy comes to by name, such as a hook of gradients, is a
+    warning.
 
 Why it matters
     `copy.deepcopy` hands a function on as it is, with all that it was made with. The copy then
@@ -35,6 +37,7 @@ _WHAT = {
     "hook": "is a hook that every copy shares: there, too, it uses",
     "method": "is made of a bound method, and every copy shares it: there, too, it uses",
     "reference": "is a weak reference that every copy shares: there, too, it leads to",
+    "weights": "comes to every copy as it is, with its weights: there, too, it is",
 }
 _FUNCTION = "is a function that every copy shares: there, too, it uses"
 
@@ -43,6 +46,8 @@ _FIXES = {
     "method: register_forward_hook(self.hook).",
     "method": "Put the decorator on the method in the class instead of keeping what it gives for "
     "this one model: a copy's methods use the copy.",
+    "weights": "Have __deepcopy__ copy what it holds; where copies are to share it, freeze it: "
+    "requires_grad_(False).",
     "reference": "Give the module to what needs it when that is called, or set the reference "
     "anew in the copy.",
 }
@@ -51,8 +56,8 @@ _MAKE_METHOD = "Make it a method of the class: a copy's methods use the copy."
 
 @check(
     over=Copied,
-    title="function that uses the original's weights in a copy",
-    many="functions use the original's weights in a copy",
+    title="part of a copy that uses the original's weights",
+    many="parts of a copy use the original's weights",
     severity=Severity.ERROR,
 )
 def model_half_copied(copied: Copied, _job: Job) -> Iterator[Finding]:
@@ -98,6 +103,8 @@ def _why(one: UsesOriginal, copied: Copied) -> str:
     else:
         place = f"{copied.copied_at.file}:{copied.copied_at.line}"
         who = f"{copied.copied_by}, {place}, copies the model"
+    if one.kind == "weights":
+        return f"{who}. To train one trains the other: an average of it follows nothing"
     then = "" if one.is_called else " wherever this is called, which forward does not do by name"
     return (
         f"{who}. copy.deepcopy copies no function, so the copy computes with the original's "

@@ -32,18 +32,9 @@ from preflight.job import Job
 from preflight.sizes import format_size
 from preflight.values.names import shown
 
+from ._copies import FIXES
 from ._objects import cut_evidence, cut_short
 
-_FIXES = {
-    "process-group": "Keep the group behind a function that gives it",
-    "non-leaf": "Keep its detach() instead",
-    "weight-norm": "Use torch.nn.utils.parametrizations.weight_norm",
-    "pruned": "Copy before this module is pruned",
-    "fsdp": "Copy before the model is sharded",
-    "replicated": "Copy before replicate(…)",
-    "wrapper": "Copy before this module is wrapped",
-    "module": "Give its class a __deepcopy__ that makes a copy",
-}
 _OTHER = "Leave it out of the module"
 _RESULTS = frozenset({"non-leaf", "weight-norm", "pruned"})
 
@@ -138,7 +129,7 @@ def _why(copied: Copied) -> str:
 
 def _fix(one: Uncopyable, copied: Copied) -> str:
     """Say the one thing to do, with code by which the copy was tried, where there is some."""
-    remedy, known = copied.remedy, _FIXES.get(one.kind, _OTHER)
+    remedy, known = copied.remedy, FIXES.get(one.kind, _OTHER)
     if one.kind == "wrapper" and remedy.of:
         known = "Copy the module in it"
     if copied.copier is not None:
@@ -211,7 +202,7 @@ def _model(path: str) -> str:
 
 def _before(one: Uncopyable, copied: Copied) -> str:
     """Say when a class that copies by itself can do so; nothing can be given to it."""
-    known, copier = _FIXES.get(one.kind, _OTHER), shown(copied.copier or "")
+    known, copier = FIXES.get(one.kind, _OTHER), shown(copied.copier or "")
     if known.startswith("Copy "):
         return f"Call {copier}{known.removeprefix('Copy')}."
     return f"{known}: {copier} calls copy.deepcopy(model) by itself."

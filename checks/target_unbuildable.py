@@ -33,6 +33,7 @@ from preflight.job import Job
 from preflight.users_code.facts import CopyStop
 from preflight.values.names import first_of, shown
 
+from ._copies import FIXES
 from ._missing_imports import fix_of_import
 
 _DOING = {
@@ -118,10 +119,13 @@ def _of_code(inner: Frame | None, ranks: Sequence[int]) -> tuple[str, str]:
 def _of_copy(stop: CopyStop) -> str:
     """Say what stops a copy that the factory makes by itself, and where more is told of it."""
     what, path = shown(stop.type), shown(stop.path)
+    where = f"{path} of the {what}" if path else f"the {what}"
+    known = FIXES.get(stop.kind, "Take it off before this line, and give it to both behind it")
+    if stop.kind == "wrapper":
+        known = "Give this line the module in it, its .module"
     return (
-        f"copy.deepcopy stops at {path} of the {what}: take it off before this line, and give it "
-        f"to both behind it. Of a function that gives the {what} itself, model-uncopyable says "
-        "what else works."
+        f"copy.deepcopy stops at {where}. {known}. Of a function that gives the {what} itself, "
+        "model-uncopyable says what else works."
     )
 
 

@@ -30,7 +30,10 @@ class Uncopyable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UsesOriginal:
-    """Functions that a copy of the model shares with it, and that use weights of the original."""
+    """Functions that a copy of the model shares with it, and that use weights of the original.
+
+    Or these weights themselves, which a `__deepcopy__` hands on.
+    """
 
     paths: tuple[str, ...]
     """From the model: `blocks[0].forward`, `_forward_hooks[2]`; of several, those of all."""
@@ -39,7 +42,7 @@ class UsesOriginal:
     """Weights of the original that the first of them uses, from the model: `blocks[0].proj`."""
 
     kind: str = "function"
-    """`method` that a function wraps, `hook`, `reference` (a weak one), `function`."""
+    """`method` that a function wraps, `hook`, `reference` (a weak one), `function`, `weights`."""
 
     is_called: bool = True
     """Whether a call of the copy comes to it, as far as names in its methods tell."""

@@ -15,7 +15,15 @@ from preflight.models.remedies import remedy_for
 from preflight.objects import where
 from preflight.objects.attributes import classes, own_attributes
 from preflight.objects.copying import copying
-from preflight.objects.copying.refusing import Inner, inner_of, is_module, is_sharding, is_wrapper
+from preflight.objects.copying.made_of import own_copier
+from preflight.objects.copying.refusing import (
+    Inner,
+    inner_of,
+    is_module,
+    is_sharding,
+    is_tensor,
+    is_wrapper,
+)
 from preflight.objects.copying.shared_functions import SharedFunction, wrapped_method
 from preflight.objects.facts import Definition, ModelCopy
 from preflight.objects.paths import ITSELF, last_step, type_name
@@ -93,7 +101,7 @@ def _by_line(every: Iterable[_Kept]) -> tuple[_Kept, ...]:
     """Put together what one line keeps by one name, such as a lock in each layer."""
     lines: dict[object, _Kept] = {}
     for one in every:
-        key = _without_paths(one), last_step(one.paths[0])
+        key = _without_paths(one), "" if one.kind == "weights" else last_step(one.paths[0])
         known = lines.get(key)
         lines[key] = one if known is None else _joined(known, one)
     return tuple(lines.values())
@@ -111,9 +119,11 @@ def _joined(known: _Kept, one: _Kept) -> _Kept:
 
 
 def _uses_original(shared: SharedFunction, root: str, made: Definition) -> UsesOriginal:
-    own = where.defined(shared.thing, root)
+    own = where.defined(_what_copies(shared), root)
     if isinstance(shared.thing, weakref.ref):
         kind = "reference"
+    elif is_module(shared.thing) or is_tensor(shared.thing):
+        kind = "weights"
     elif "_hooks" in last_step(shared.path):
         kind = "hook"
     else:
@@ -126,6 +136,15 @@ def _uses_original(shared: SharedFunction, root: str, made: Definition) -> UsesO
         is_called=shared.is_called,
         defined=own.at if own.own else where.kept_by_user(shared.holders, root) or made,
     )
+
+
+def _what_copies(shared: SharedFunction) -> object:
+    """Give the `__deepcopy__` by which it comes to a copy as it is, if there is one."""
+    if not (is_module(shared.thing) or is_tensor(shared.thing)):
+        return shared.thing
+    those = (shared.thing, *(holder for holder, _ in shared.holders))
+    copiers = (own_copier(one) for one in those if is_module(one))
+    return next((one for one in copiers if one is not None), shared.thing)
 
 
 def _uncopyable(stuck: copying.Stuck, root: str, made: Definition) -> Uncopyable:

@@ -123,7 +123,10 @@ class CopyStop(NamedTuple):
     """What was copied: `Net`."""
 
     path: str
-    """What in it cannot be: `decoder.group`."""
+    """What in it cannot be: `decoder.group`; empty where it is that itself."""
+
+    kind: str = "other"
+    """As of `Uncopyable`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

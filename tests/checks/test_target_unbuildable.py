@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -404,10 +406,74 @@ def test_what_stops_a_copy_that_a_factory_makes_is_named(tmp_path: Path, copies:
 
     (found,) = report.findings
     assert found.check == "target-unbuildable"
-    assert "copy.deepcopy stops at decoder.parts[1].lock of the Net: take it off" in (
+    assert "copy.deepcopy stops at decoder.parts[1].lock of the Net. Take it off" in (
         found.fix or ""
     )
     exec(HOLDS + ADVICE, {"__name__": "advice"})
+
+
+REFUSES = """
+import torch
+from torch import nn
+from torch.distributed._composable import replicate
+from torch.nn.utils.parametrizations import weight_norm
+from torch.optim.swa_utils import AveragedModel
+
+def group():
+    import tempfile
+    import torch.distributed as dist
+    if not dist.is_initialized():
+        place = "file:///" + tempfile.mktemp().replace("\\\\", "/").lstrip("/")
+        dist.init_process_group("gloo", init_method=place, rank=0, world_size=1)
+    return dist.new_group([0])
+
+def net():
+    return nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2))
+"""
+
+REFUSING = {
+    "a wrapper": (
+        "model = nn.parallel.DistributedDataParallel(net(), process_group=group())",
+        "the DistributedDataParallel. Give this line the module in it, its .module.",
+        "ema = AveragedModel(model.module)",
+    ),
+    "a module that replicate() has changed": (
+        "group()\n    model = net()\n    replicate(model)",
+        "the DDPSequential. Copy before replicate(…).",
+        "model = net()\n    ema = AveragedModel(model)\n    replicate(model)",
+    ),
+    "a result of a computation": (
+        "model = net()\n    model.half = model[0].weight / 2",
+        "half of the Sequential. Keep its detach() instead.",
+        "model.half = model.half.detach()\n    ema = AveragedModel(model)",
+    ),
+    "a weight that is computed": (
+        "model = net()\n    nn.utils.weight_norm(model[1])",
+        "1.weight of the Sequential. Use torch.nn.utils.parametrizations.weight_norm.",
+        "model = net()\n    weight_norm(model[1])\n    ema = AveragedModel(model)",
+    ),
+}
+
+
+@pytest.mark.filterwarnings("ignore")  # torch's, of what it will take away
+@pytest.mark.parametrize("kind", REFUSING)
+def test_what_refuses_to_be_copied_in_a_factory_is_told_with_what_works(
+    tmp_path: Path, kind: str
+) -> None:
+    """Whatever the error is: each kind has its own. What is told is done, and the copy works."""
+    made, told, mended = REFUSING[kind]
+    report = look(
+        tmp_path, f"{REFUSES}\ndef make():\n    {made}\n    return AveragedModel(model)\n"
+    )
+
+    (found,) = report.findings
+    assert f"copy.deepcopy stops at {told}" in (found.fix or "")
+
+    job = f"{REFUSES}\ndef make():\n    {made}\n    {mended}\n    return model, ema\n"
+    job += "\nmodel, ema = make()\nassert len(list(ema.parameters())) >= 4\n"
+    job += "assert not {*map(id, model.parameters())} & {*map(id, ema.parameters())}\n"
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", job], check=False)
+    assert done.returncode == 0
 
 
 def test_an_error_beside_a_copy_is_none_of_it(tmp_path: Path) -> None:

@@ -76,7 +76,8 @@ def inner_of(model: object) -> Inner | None:
 
 
 def _part(module: object, name: str) -> object:
-    return (own_attributes(module).get("_modules") or {}).get(name)
+    modules = own_attributes(module).get("_modules")  # no dict where torch.jit.script made it
+    return dict.get(modules, name) if isinstance(modules, dict) else None
 
 
 def below_refusing(thing: object) -> list[tuple[str, object]]:

@@ -1,7 +1,7 @@
-"""Finds in a copy the functions that it shares with the original and that use its weights.
+"""Finds in a copy what it shares with the original by which it has, or uses, its weights.
 
 `copy.deepcopy` hands a function on as it is, with all that it was made with. A bound method and a
-partial are made anew, for the copy.
+partial are made anew, for the copy. A `__deepcopy__` may hand on whatever it likes.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ _ITEMS = 2_000
 _FUNCTIONS = (types.FunctionType, CACHED)
 _PLAIN = frozenset({bool, bytes, complex, float, int, str, type(None)})
 _BUILT_IN = frozenset({dict, frozenset, list, set, tuple})
+_TABLES = ("._modules", "._parameters")
 # What is called when a state is saved or loaded: of a copy, that is no computation.
 _OF_STATES = "state_dict"
 
@@ -47,18 +48,18 @@ class SharedFunction(NamedTuple):
 
 
 def shared_functions(original: object, copy: object) -> Iterator[SharedFunction]:
-    """Find what a copy would compute with the weights of the original."""
+    """Find what a copy would compute with the weights of the original, or has of them to train."""
     known = _weights_of(original)
     if not known:
         return
-    for thing, steps in _functions_in(copy, known):
-        uses = _uses(thing, steps, known)
+    for thing, steps in _shared_in(copy, known):
+        uses = known.get(id(thing)) or _uses(thing, steps, known)
         if uses is None:
             continue
         holders = tuple(
             (holder, step[1:]) for holder, step in reversed(steps) if step[1:].isidentifier()
         )
-        path = written("", "".join(step for _, step in steps))
+        path = written("", "".join(step for _, step in steps)) or ITSELF
         yield SharedFunction(thing, path, uses, holders, _is_called(holders))
 
 
@@ -89,8 +90,10 @@ def _weights_of(model: object) -> dict[int, str]:
     return known
 
 
-def _functions_in(copy: object, known: Mapping[int, str]) -> Iterator[tuple[object, _Steps]]:
+def _shared_in(copy: object, known: Mapping[int, str]) -> Iterator[tuple[object, _Steps]]:
     """Give each function in a copy, and each weak reference to the original, with the way to it.
+
+    So with each part of the original that is one of the copy, if it is there to be trained.
 
     It goes breadth first, so that the way is one of the shortest, and not into the original.
     """
@@ -98,7 +101,12 @@ def _functions_in(copy: object, known: Mapping[int, str]) -> Iterator[tuple[obje
     seen: dict[int, object] = {}  # keeps each alive, since ids are used again
     while todo and len(seen) < _NODES:
         thing, way = todo.popleft()
-        if id(thing) in seen or id(thing) in known:
+        if id(thing) in seen:
+            continue
+        if id(thing) in known:
+            if _is_part(way) and _is_trained(thing):
+                seen[id(thing)] = thing
+                yield thing, way
             continue
         seen[id(thing)] = thing
         if type(thing) in _FUNCTIONS:
@@ -112,6 +120,22 @@ def _functions_in(copy: object, known: Mapping[int, str]) -> Iterator[tuple[obje
                 for step, part in _parts(thing)
                 if type(part) not in _PLAIN
             )
+
+
+def _is_part(way: _Steps) -> bool:
+    """Whether all that leads to it are tables of modules: what else knows it may not use it."""
+    return all(
+        step in _TABLES if is_module(holder) else isinstance(holder, dict) for holder, step in way
+    )
+
+
+def _is_trained(thing: Any) -> bool:
+    """Whether a parameter is trained, or one that a module holds."""
+    if not is_module(thing):
+        return getattr(thing, "requires_grad", False) is True
+    held = own_attributes(thing)
+    tables = (held.get(name.removeprefix(".")) for name in _TABLES)
+    return any(_is_trained(one) for table in tables for one in (table or {}).values())
 
 
 def _parts(thing: Any) -> Iterator[tuple[str, object]]:
