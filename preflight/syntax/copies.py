@@ -142,7 +142,13 @@ def _renamed(parsed: Parsed, names: AbstractSet[str]) -> dict[str, str]:
 
 
 def _is_fresh(node: ast.expr) -> bool:
-    """Whether it is made for this call alone, and no model of anybody else: `Net().to(device)`."""
+    """Whether it is made for this call alone, and no model of anybody else: `Net().to(device)`.
+
+    So is what a function makes of nothing: `make_model()`.
+    """
+    is_bare = isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+    if is_bare and not [*ast.iter_child_nodes(node)][1:]:
+        return True
     while isinstance(node, ast.Call):
         if last_name(node.func)[:1].isupper():
             return True

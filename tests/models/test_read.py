@@ -166,6 +166,7 @@ NO_COPIES = {
     "data": "batch = deepcopy(batch)",
     "diffusers": "ema = EMAModel(net.parameters())",
     "nothing": "ema = EMA()",
+    "what another function gives": "ema = AveragedModel(make_teacher())",
     "another under that name": "from copy import deepcopy as dc; ema = dc(batch)",
     "no Python": "def broken(:",
     "zeros": "\x00",

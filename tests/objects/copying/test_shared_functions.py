@@ -67,6 +67,28 @@ class ChildOfSettings(Child):
         return x * self.parent().ratio
 
 
+class GivesItself(Net):
+    def __deepcopy__(self, _memo: object) -> Any:
+        return self
+
+
+class KeepsTables(Net):
+    def __deepcopy__(self, _memo: object) -> Any:
+        made = type(self).__new__(type(self))
+        made.__dict__.update(self.__dict__)
+        return made
+
+
+class Registry:
+    """Of the job: what a copy of a model finds in it is not computed with."""
+
+    def __init__(self, *models: nn.Module) -> None:
+        self.models = models
+
+    def __deepcopy__(self, _memo: object) -> Any:
+        return self
+
+
 class SetsItAgain(Keeps):
     def __setstate__(self, state: Any) -> None:
         super().__setstate__(state)
@@ -137,6 +159,9 @@ MODELS: dict[str, Callable[[], nn.Module]] = {
     ),
     "a reference that is used": lambda: parent_of(Child),
     "layers that were one": of_layers_alike,
+    "a model that gives itself": GivesItself,
+    "a layer that gives itself": lambda: nn.Sequential(nn.ReLU(), GivesItself()),
+    "a copy with the tables of the original": lambda: nn.Sequential(KeepsTables()),
 }
 BROKEN = list(MODELS)[list(MODELS).index("a lambda for forward") :]
 
@@ -208,6 +233,23 @@ def test_a_hook_of_gradients_is_not_called_where_a_copy_is_evaluated() -> None:
     (one,) = try_copy(net).shared
 
     assert not one.is_called
+
+
+def test_weights_that_a_copy_is_given_are_named() -> None:
+    (whole,) = try_copy(GivesItself()).shared
+    (layer,) = try_copy(nn.Sequential(GivesItself())).shared
+    (table,) = try_copy(nn.Sequential(KeepsTables())).shared
+
+    assert (whole.path, layer.path, table.path) == ("the model itself", "[0]", "[0].layer")
+    assert (whole.uses, layer.uses, table.uses) == ("the model itself", "[0]", "[0].layer")
+
+
+def test_frozen_layers_and_what_is_no_part_of_a_copy_may_be_shared() -> None:
+    registered = Net()
+    registered.registry = Registry(registered)  # type: ignore[assignment]
+
+    assert try_copy(nn.Sequential(GivesItself().requires_grad_(requires_grad=False))).shared == ()
+    assert try_copy(registered).shared == ()
 
 
 def test_it_is_told_beside_what_cannot_be_copied() -> None:
