@@ -221,10 +221,11 @@ def _shared(facts: RankOrder, one: OtherItems) -> Finding:
         at=facts.defined.at(facts.name),
         about=one.cause,
         severity=Severity.NOTE if is_meant else Severity.WARNING,
-        why=f"Its nodesplitter leaves all shards to every rank: an epoch of {ranks} is as long as "
+        why=f"Nothing in it divides shards by ranks: an epoch of {ranks} is as long as "
         "of one"
         + ("." if one.others else ", and they train on the same batches, as one of them does."),
-        fix="Divide shards: nodesplitter=wds.split_by_node; or draw them, by resampled=True.",
+        fix="Divide shards: nodesplitter=wds.split_by_node of a WebDataset; in a DataPipeline the "
+        "stage wds.split_by_node, before wds.split_by_worker. Or draw them, by resampled=True.",
         workaround="Where accelerate's prepare is given it later, that divides.",
         evidence=_evidence(facts, one),
     )

@@ -68,6 +68,14 @@ _OF_MODELS = frozenset({"pkl", "model", "msgpack", "jinja", "vocab", "spm", "tik
 
 _OF_SHARDS = frozenset({"idx", "index"})
 
+# Behind the name of a shard or an image: a download that has not come to its end, or a copy.
+_LEFT = frozenset(
+    {
+        *("part", "partial", "tmp", "temp", "aria2", "crdownload", "filepart", "download"),
+        *("bak", "orig"),
+    }
+)
+
 _FOLDERS = re.compile(
     r"conf(?:ig)?s?|accelerate|wandb|mlruns|lightning_logs|logs?|tb_logs|tensorboard|"
     r"licen[cs]es?|@eaDir|\w+\.egg-info|examples?|scripts?",
@@ -231,6 +239,7 @@ def _unread_of(
     # Of a hundred thousand files in a folder, mostly all are read or stand beside such.
     silent = beside | _NO_DATA
     odd = {one for one in spelled if one[1:].lower() not in silent and one.lower() not in _READ}
+    odd |= {one for one in spelled if one[1:].lower() in _LEFT}
     rows = tuple(one for row in told_by_suffix() for one in row.suffixes)
     captions = found.captions_in(place) if imaged else ""
     for name in sorted(
@@ -247,9 +256,16 @@ def _unread_of(
         else:
             is_read = is_shard(name) or lower.endswith((*rows, *CACHE_SUFFIXES))
         is_read = is_read or (captions != "" and lower.endswith(captions))
-        hidden = name[0] in ".~" or is_left_over(name) or _LOGS.fullmatch(lower)
+        is_nothing = f".{last}" in lower and last in silent
+        is_nothing = is_nothing or is_left_over(name) or _LOGS.fullmatch(lower) is not None
+        hidden = name[0] in ".~" or (is_nothing and not _is_left_of_data(lower))
         if not (is_read or hidden):
             yield name
+
+
+def _is_left_of_data(name: str) -> bool:
+    stem, _, last = name.rpartition(".")
+    return last in _LEFT and (is_shard(stem) or is_image(stem))
 
 
 def _is_note(name: str, suffix: str, size: int, *, beside_code: bool) -> bool:

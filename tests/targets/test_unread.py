@@ -158,6 +158,18 @@ def test_other_data_beside_what_is_read_is_counted(tmp_path: Path, name: str, be
     assert unread(tmp_path) == unread(tmp_path, "data") == {Path(name).suffix: 1}
 
 
+@pytest.mark.parametrize("suffix", ["part", "crdownload", "aria2", "tmp", "bak", "orig"])
+@pytest.mark.parametrize("name", ["1.tar", "1.tar.gz", "b.jpg"])
+def test_what_a_download_or_a_copy_has_left_of_data_is_counted(
+    tmp_path: Path, name: str, suffix: str
+) -> None:
+    """A shard that is not there under its own name is one that no job reads."""
+    names = ("0.tar", "a.jpg", "train.py.bak", "notes.txt.orig", f"{name}.{suffix}")
+    put(tmp_path, *(f"data/{one}" for one in names))
+
+    assert unread(tmp_path, "data") == {f".{suffix}": 1}
+
+
 def test_captions_in_a_folder_without_images_are_counted(tmp_path: Path) -> None:
     put(tmp_path, "images/a.jpg", "captions/a.txt", "captions/b.txt", "json/a.json")
 
