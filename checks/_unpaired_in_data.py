@@ -34,10 +34,25 @@ def by_loader(found: Callable[..., Finding], facts: ShardFacts) -> Iterator[Find
             at=Location(file=facts.file),
             severity=_severity(one, facts),
             why=_why(one, facts),
-            fix=f"Add the {asked}, or have the loader ask for what is there.",
+            fix=_fix(one, asked, facts),
             evidence={"lacks": asked, "samples": one.samples, "of": _all(facts)},
             about=asked,
         )
+
+
+def _fix(one: Lacking, asked: str, facts: ShardFacts) -> str:
+    if any(odd.kind == "split" for odd in facts.oddities):
+        return "Pack it again with the files of a sample side by side (tar --sort=name)."
+    if one.samples < _all(facts):
+        return f"Add the {asked}, or have the loader ask for what is there."
+    fields = dict.fromkeys(f".{name}" for each in facts.arrived for name in each.fields)
+    if fields and all("." in name[1:] for name in fields):
+        return (
+            "Pack it again without dots in its names, at the first of which a key ends; or have "
+            f"the loader ask for what is there ({first_of([*fields], len(fields))})."
+        )
+    there = first_of([*fields], len(fields))
+    return f"Have the loader ask for what is there ({there}), or add the {asked}."
 
 
 def _have(number: int) -> str:

@@ -227,8 +227,7 @@ def _fix(facts: Survival) -> str:
         samples = f" ({first_of(one.keys, one.samples, most=2)})" if one.keys else ""
         if one.reason == "field":
             return (
-                f"Add what is missing to the samples of {shards}{samples}, or ask for the fields "
-                "that they have."
+                f"Complete the samples of {shards}{samples}, or ask for the fields that they have."
             )
         if one.reason == "text":
             return f"Save the texts of {shards}{samples} as UTF-8."

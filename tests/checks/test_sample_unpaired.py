@@ -674,6 +674,24 @@ def test_how_many_lack_what_a_loader_takes_is_said_by_the_number(
     assert [one.message.partition(" .")[0] for one in ask("sample-unpaired", facts)] == [have]
 
 
+ADVICE = {
+    "some lack it": (["0.jpg", "0.txt", "1.jpg"], 1, "Add the .cls, or have the loader ask for"),
+    "all lack it": (["0.jpg", "0.txt"], 1, "Have the loader ask for what is there (.jpg and .txt)"),
+    "dots": (["a.0.jpg", "a.0.txt", "a.1.jpg"], 1, "Pack it again without dots in its names"),
+    "files apart": (["0.jpg", "1.jpg", "0.txt", "1.txt"], 4, "Pack it again with the files of a"),
+}
+
+
+@pytest.mark.parametrize("name", ADVICE)
+def test_what_is_advised_fits_what_the_samples_of_a_loader_lack(tmp_path: Path, name: str) -> None:
+    names, lacking, advice = ADVICE[name]
+    short = Lacking(("cls",), lacking, ("0",), "raises", 'to_tuple("jpg", "cls")')
+    facts = replace(shard_facts(tmp_path, names), taken_by="train:make", lacking=(short,))
+
+    (found,) = [one for one in ask("sample-unpaired", facts) if ".cls" in one.message]
+    assert (found.fix or "").startswith(advice)
+
+
 def test_an_image_under_a_name_of_another_kind_is_renamed(tmp_path: Path) -> None:
     """Pillow reads it by its content; what may be an image by its name is not called missing."""
     for number in range(9):
