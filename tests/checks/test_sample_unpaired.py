@@ -675,7 +675,11 @@ def test_how_many_lack_what_a_loader_takes_is_said_by_the_number(
 
 
 ADVICE = {
-    "some lack it": (["0.jpg", "0.txt", "1.jpg"], 1, "Add the .cls, or have the loader ask for"),
+    "some lack it": (
+        ["0.jpg", "0.txt", "1.jpg", "1.txt"],
+        1,
+        "Add the .cls, or have the loader ask for",
+    ),
     "all lack it": (["0.jpg", "0.txt"], 1, "Have the loader ask for what is there (.jpg and .txt)"),
     "dots": (["a.0.jpg", "a.0.txt", "a.1.jpg"], 1, "Pack it again without dots in its names"),
     "files apart": (["0.jpg", "1.jpg", "0.txt", "1.txt"], 4, "Pack it again with the files of a"),
