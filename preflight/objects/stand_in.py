@@ -20,6 +20,8 @@ from preflight.values.own_files import passes_on
 _MOVES = frozenset({"to", "cuda", "cpu"})
 _NAMES_DEVICES = frozenset({"device", "_parse_to"})  # and makes nothing there
 _CPU = "cpu"
+_BEFORE_CUDA = 15
+"""In the order in which torch asks who loads something: 10 is for the CPU, and 20 for CUDA."""
 
 _held: dict[int, Any] = {}
 """Weak references to the memory of tensors that the job would have on a GPU, by its address."""
@@ -63,7 +65,7 @@ def in_place_of_cuda(stood_in: StoodIn) -> Iterator[None]:
         ) -> Any:
             return _call(func, tuple(args), dict(kwargs or {}), stood_in)
 
-    with OnTheCpu(), _taken_note_of(stood_in), _in_threads(OnTheCpu):
+    with OnTheCpu(), _taken_note_of(stood_in), _loaded(stood_in), _in_threads(OnTheCpu):
         yield
 
 
@@ -122,6 +124,33 @@ def _taken_note_of(stood_in: StoodIn) -> Iterator[None]:
         torch.set_default_device, torch.cuda.set_device = by_default, of_rank
 
 
+@contextlib.contextmanager
+def _loaded(stood_in: StoodIn) -> Iterator[None]:
+    """Have `torch.load` keep on the CPU what a file, or its `map_location`, says is on a GPU."""
+    from torch import serialization
+    from torch.storage import _StorageBase
+
+    def keep(storage: Any, location: str) -> Any:
+        if not _is_named(location):
+            return None
+        stood_in.ask()
+        _hold_memory(storage)
+        return storage
+
+    @passes_on
+    def cuda(storage: Any, _device: Any = None, _non_blocking: bool = False) -> Any:  # noqa: FBT001, FBT002  torch's
+        return keep(storage, "cuda")
+
+    moved, _StorageBase.cuda = _StorageBase.cuda, cuda  # type: ignore[assignment, method-assign, unused-ignore]
+    serialization.register_package(_BEFORE_CUDA, lambda _: None, keep)  # type: ignore[no-untyped-call, unused-ignore]
+    try:
+        yield
+    finally:
+        _StorageBase.cuda = moved  # type: ignore[method-assign, unused-ignore]
+        registry = serialization._package_registry  # noqa: SLF001  torch has no way to undo it
+        registry[:] = [one for one in registry if one[2] is not keep]
+
+
 @passes_on
 def _call(
     func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], stood_in: StoodIn
@@ -165,12 +194,16 @@ def _device_constructors() -> Collection[Callable[..., Any]]:
 
 
 def _hold(tensor: Any) -> None:
-    from torch.multiprocessing.reductions import StorageWeakRef
-
     memory = _memory(tensor)
     if memory is not None:
-        reference: Any = StorageWeakRef(memory)  # type: ignore[no-untyped-call, unused-ignore]
-        _held[reference.cdata] = reference
+        _hold_memory(memory)
+
+
+def _hold_memory(memory: Any) -> None:
+    from torch.multiprocessing.reductions import StorageWeakRef
+
+    reference: Any = StorageWeakRef(memory)  # type: ignore[no-untyped-call, unused-ignore]
+    _held[reference.cdata] = reference
 
 
 def _of_to(args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:

@@ -13,6 +13,8 @@ from preflight.resuming.starts import Start, starts_for
 
 NO_OPTION = "it has no option for it; name what it takes by --resume-with '… {checkpoint}'"
 
+BY_ITSELF = "it may go on by itself from what it finds, which is tried on one rank alone"
+
 
 class Choice(NamedTuple):
     """How a script is started again, or why not."""
@@ -39,5 +41,6 @@ def choose(saved: Sequence[SavedState], told: WrittenDown, asked: Asked) -> Choi
         return Choice("", [], f"{way.option.rstrip('=')} is given already")
     starts = starts_for(saves, told.ways, typed)
     if asked.wire.get("ranks", 1) > 1:  # whether one has gone on is seen of each rank by itself
-        starts = [one for one in starts if one.words or one.environ]
+        given = [one for one in starts if one.words or one.environ]
+        return Choice("", given, BY_ITSELF if starts and not given else NO_OPTION)
     return Choice("", starts, NO_OPTION)

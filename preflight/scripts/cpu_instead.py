@@ -123,6 +123,23 @@ def _parallel(original: Callable[..., Any], watch: Watch) -> Callable[..., Any]:
     return wrap
 
 
+def _loading(original: Callable[..., Any], watch: Watch) -> Callable[..., Any]:
+    """Have tensors of a file loaded to the CPU: what reads it is no function of torch."""
+
+    @functools.wraps(original)
+    def load(*args: Any, **kwargs: Any) -> Any:
+        if watch.stood_in:
+            args = tuple("cpu" if _is_gpu(one) else one for one in args)
+            kwargs |= {"device": "cpu"} if "device" in kwargs else {}
+        return original(*args, **kwargs)
+
+    return load
+
+
+def _is_gpu(value: Any) -> bool:
+    return isinstance(value, str) and re.fullmatch(r"cuda(?::\d+)?", value) is not None
+
+
 _ON_GPUS = frozenset({"device_ids", "output_device"})
 
 POINTS = (
@@ -133,4 +150,6 @@ POINTS = (
         name="DistributedDataParallel.__init__",
         wrap=_parallel,
     ),
+    Point(module="safetensors.torch", name="load_file", wrap=_loading),
+    Point(module="safetensors.torch", name="load_model", wrap=_loading),
 )

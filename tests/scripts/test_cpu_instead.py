@@ -8,6 +8,8 @@ from types import ModuleType
 
 import pytest
 
+import preflight
+from preflight.render.terminal import render
 from preflight.scripts.inside import left_for_want
 from tests.scripts.rehearsing import installed, line_of, rehearse
 
@@ -73,6 +75,11 @@ def main():
             torch.cuda.synchronize()
             print(begin.elapsed_time(end))
     torch.save(model.state_dict(), "model.pt")
+    to_rank = {"cpu": "cuda:0"}
+    for where in ("cuda", "cuda:0", device, to_rank, lambda kept, _: kept.cuda(0)):
+        state = torch.load("model.pt", map_location=where)
+        model.load_state_dict(state)
+        assert state["weight"].device.type == "cpu"
 
 
 if __name__ == "__main__":
@@ -96,6 +103,37 @@ def test_what_is_asked_of_a_gpu_is_answered_and_told(tmp_path: Path) -> None:
     assert (seen.steps.steps, seen.rehearsal.times("save")) == (4, 1)
     assert seen.rehearsal.on_cpu is not None
     assert seen.rehearsal.on_cpu.line == line_of(path, "assert torch.cuda")
+
+
+def test_tensors_of_safetensors_are_loaded_to_the_cpu(tmp_path: Path) -> None:
+    pytest.importorskip("safetensors")
+    text = SCRIPT.replace(
+        "    to_rank =",
+        """\
+    from safetensors.torch import load_file, load_model, save_model
+    save_model(model, "model.safetensors")
+    model.load_state_dict(load_file("model.safetensors", device="cuda:0"))
+    load_model(model, "model.safetensors", device=0)
+    to_rank =""",
+    )
+
+    seen = rehearse(write(tmp_path, text), device="cpu")
+
+    assert (seen.rehearsal.ended.how, seen.told) == ("returned", [])
+
+
+def test_a_script_is_resumed_that_loads_its_checkpoint_to_its_gpu(tmp_path: Path) -> None:
+    resumes = """
+    if os.path.exists("model.pt"):
+        model.load_state_dict(torch.load("model.pt", map_location=f"cuda:{0}"))
+    optimizer ="""
+    text = SCRIPT.replace("\nimport torch\n", "\nimport os\nimport torch\n", 1)
+    path = write(tmp_path, text.replace("\n    optimizer =", resumes, 1))
+
+    report = preflight.run(path.name, folder=str(path.parent), device="cpu", no_ledger=True)
+
+    assert [one.check for one in report.findings if one.check.startswith("script-re")] == []
+    assert "resumed with the same arguments" in " ".join(render(report).split())
 
 
 def test_a_fault_behind_it_is_told(tmp_path: Path) -> None:
