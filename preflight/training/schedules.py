@@ -175,6 +175,21 @@ def shorten_lightning(given: Mapping[str, Any], limits: Limits) -> list[ShorterV
     return changes
 
 
+def lightning_goes_through(given: Mapping[str, Any]) -> set[str]:
+    """Say what Lightning's `Trainer` goes through to the end of an epoch: `training`, `evaluation`.
+
+    A number of steps may end before the first epoch does.
+    """
+    if given.get("overfit_batches") or (given.get("max_steps") or -1) > 0:
+        return set()
+    limits = {"training": "limit_train_batches", "evaluation": "limit_val_batches"}
+    return {
+        what
+        for what, name in limits.items()
+        if given.get(name) is None or repr(given[name]) == "1.0"
+    }
+
+
 def _lightning_length(given: Mapping[str, Any], limits: Limits) -> Iterable[ShorterValue]:
     epochs, steps = given.get("max_epochs"), given.get("max_steps")
     if steps is not None and steps > 0:

@@ -119,3 +119,121 @@ def test_it_is_given_once(tmp_path: Path) -> None:
 
     assert seen.rehearsal.batches == 2 * (2 + 2) + 2
     assert "epochs to 2 batches, and the short one at their end" in seen.rehearsal.shortened
+
+
+# --- trainers
+
+LIGHTNING = """\
+import pytorch_lightning as pl
+import torch
+from torch.utils.data import DataLoader, TensorDataset
+
+kept = torch.zeros(16, 4)
+
+
+class Model(pl.LightningModule):
+    def __init__(self):
+        super().__init__()
+        self.body, self.seen = torch.nn.Linear(4, 4), []
+
+    def training_step(self, batch, _):
+        return self.body(batch[0]).square().mean()
+
+    def validation_step(self, batch, _):
+        self.seen.append(self.body(batch[0]))
+
+    def on_validation_epoch_end(self):
+        torch.cat(self.seen)
+        self.seen.clear()
+
+    def configure_optimizers(self):
+        return torch.optim.SGD(self.parameters(), lr=0.1)
+
+
+data = TensorDataset(torch.randn(90, 4))
+trainer = pl.Trainer(
+    max_epochs=2, accelerator="cpu", logger=False, enable_checkpointing=False,
+    enable_progress_bar=False, enable_model_summary=False,
+)
+trainer.fit(Model(), DataLoader(data, batch_size=16), DataLoader(data, batch_size=16))
+"""
+
+TRANSFORMERS = """\
+import torch
+from transformers import Trainer, TrainingArguments
+
+kept = torch.zeros(16, 4)
+
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body = torch.nn.Linear(4, 4)
+
+    def forward(self, x):
+        return {"loss": self.body(x).square().mean()}
+
+
+data = [{"x": torch.randn(4)} for _ in range(90)]
+args = TrainingArguments(
+    "runs", use_cpu=True, per_device_train_batch_size=16, per_device_eval_batch_size=16,
+    num_train_epochs=2, report_to="none", save_strategy="no", disable_tqdm=True,
+)
+trainer = Trainer(model=Model(), args=args, train_dataset=data, eval_dataset=data)
+trainer.train()
+trainer.evaluate()
+"""
+
+KEPT_IN_STEP: Change = ("self.body(batch[0]).square", "(self.body(batch[0]) + kept).square")
+STACKED: Change = ("torch.cat", "torch.stack")
+KEPT: Change = ("self.body(x).square", "(self.body(x) + kept).square")
+BY_TRAINERS: dict[str, tuple[str, tuple[Change, ...]]] = {
+    "of a training step of Lightning": (LIGHTNING, (KEPT_IN_STEP,)),
+    "of a validation of Lightning": (LIGHTNING, (STACKED,)),
+    "of transformers": (TRANSFORMERS, (KEPT,)),
+}
+TRAINED: dict[str, tuple[str, tuple[Change, ...]]] = {
+    "nothing that counts samples in Lightning": (LIGHTNING, ()),
+    "a part that Lightning leaves": (
+        LIGHTNING,
+        (
+            *(KEPT_IN_STEP, STACKED),
+            ("max_epochs=2", "max_epochs=2, limit_train_batches=4, limit_val_batches=0.5"),
+        ),
+    ),
+    "so many steps of Lightning": (LIGHTNING, (KEPT_IN_STEP, ("max_epochs=2", "max_steps=4"))),
+    "nothing that counts samples in transformers": (TRANSFORMERS, ()),
+    "so many steps of transformers": (
+        TRANSFORMERS,
+        (KEPT, ("num_train_epochs=2", "max_steps=4"), ("trainer.evaluate()", "")),
+    ),
+}
+
+
+def by_trainer(folder: Path, text: str, changes: tuple[Change, ...]) -> Path:
+    pytest.importorskip("pytorch_lightning" if text is LIGHTNING else "transformers")
+    for before, after in changes:
+        assert before in text
+        text = text.replace(before, after)
+    path = folder / "job" / "train.py"
+    path.parent.mkdir()
+    path.write_text(text)
+    return path
+
+
+@pytest.mark.parametrize("name", BY_TRAINERS)
+def test_what_dies_at_the_end_of_an_epoch_of_a_trainer_dies_in_its_rehearsal(
+    name: str, tmp_path: Path
+) -> None:
+    path = by_trainer(tmp_path, *BY_TRAINERS[name])
+    seen = rehearse(path)
+
+    assert [one.at.line for one in seen.found] == [dies_at(run_plainly(path), path)]
+
+
+@pytest.mark.parametrize("name", TRAINED)
+def test_what_a_trainer_brings_to_its_end_comes_to_it(name: str, tmp_path: Path) -> None:
+    path = by_trainer(tmp_path, *TRAINED[name])
+
+    assert run_plainly(path).returncode == 0
+    assert [one for one in rehearse(path).told if one.startswith("error")] == []

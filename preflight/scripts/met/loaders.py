@@ -63,12 +63,15 @@ class Shortened:
         self._passes = passes
         self._watch = passes.watch
         self._at = at
-        self._kind = kind
+        self.kind = kind
         self.whole = whole
         """None: none that ends with a short batch is to be come to."""
 
         self.more = ""
         """Which batch it gives beyond these: `last`, `next` or none."""
+
+        self.ends_short = False
+        """Whether the last of these is that which ends the whole epoch."""
 
         self.strict: StrictZip | None = None
         """The call of `zip(…, strict=True)` that draws from it and others."""
@@ -116,7 +119,8 @@ class Shortened:
         flow = self._flow
         with watch.looking(), nullcontext() if flow is None else flow.drawing():
             try:
-                batch = (_last if self.more == LAST else _next)(self._batches)
+                is_last = self.more == LAST or (self.ends_short and self.given == self._most - 1)
+                batch = (_last if is_last else _next)(self._batches)
             except StopIteration:
                 self.is_over = True
                 self._over(evaluating=evaluating)
@@ -159,7 +163,7 @@ class Shortened:
             return self._passes.goes_beyond(self._at, strictly=True)
         if self._adds_up() and self._passes.awaits_step(self._at):
             return True
-        if self._is_full and self._kind == "training":
+        if self._is_full and self.kind == "training":
             batches = length_of(self._batches)
             a_step = numbers_of(self._watch).seconds
             if self._passes.seldom.more(self.given, batches, self._at, a_step):
@@ -171,7 +175,7 @@ class Shortened:
         """Whether it has computed gradients, and no optimizer of the script's has taken a step."""
         numbers = numbers_of(self._watch)
         has_any = numbers.backwards > self._backwards and not numbers.steps
-        return has_any and self._kind == "training" and trained_of(self._watch).has_optimizer
+        return has_any and self.kind == "training" and trained_of(self._watch).has_optimizer
 
     @property
     def is_under_way(self) -> bool:
@@ -188,13 +192,13 @@ class Shortened:
         if _is_without_gradients():
             left_of(self._watch).has_evaluated()
             return True
-        if self._kind == "evaluation" and numbers_of(self._watch).steps > self._began:
-            self._kind = "training"
+        if self.kind == "evaluation" and numbers_of(self._watch).steps > self._began:
+            self.kind = "training"
             self._passes.trains.add(self._at)
             self._passes.seldom.begins()
             if self._is_told:  # another model, an average, was set to evaluate for good
                 self._watch.met(Met(what="evaluation", at=self._at, count=-1))
-        return self._kind == "evaluation"
+        return self.kind == "evaluation"
 
     def _over(self, *, evaluating: bool) -> None:
         self._watch.in_epoch &= evaluating
@@ -255,6 +259,7 @@ def _wrap(original: Callable[[Any], Iterator[Any]], watch: Watch) -> Callable[[A
             begun.too_soon = began
             passes.cut.discard(at)
         passes.beginnings.begin(begun, at)
+        begun.ends_short = most == watch.batches and passes.beginnings.ends_short(begun, at, most)
         begun.strict = passes.strict.begin(begun, loader, at)
         return begun
 

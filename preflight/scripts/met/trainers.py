@@ -10,11 +10,13 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from preflight.scripts.met.evaluated import tell_losses
+from preflight.scripts.met.loops.epoch_ends import gone_through
 from preflight.scripts.points import Point
 from preflight.scripts.watch import Watch
 from preflight.training.schedules import (
     Limits,
     ShorterValue,
+    lightning_goes_through,
     shorten_arguments,
     shorten_checkpoints,
     shorten_lightning,
@@ -52,6 +54,8 @@ def _constructor(of: str, shorten: _Shorten) -> Callable[[Callable[..., Any], Wa
         def begin(made: Any, *args: Any, **kwargs: Any) -> Any:
             if watch.is_here:
                 changes = shorten(kwargs, _limits(watch))
+                if shorten is shorten_lightning:
+                    gone_through(watch).update(lightning_goes_through(kwargs))
                 _tell(watch, of, changes)
                 kwargs |= {one.name: one.after for one in changes}
             return original(made, *args, **kwargs)
@@ -95,6 +99,9 @@ def _train(original: Callable[..., Any], watch: Watch) -> Callable[..., Any]:
     @functools.wraps(original)
     def train(trainer: Any, *args: Any, **kwargs: Any) -> Any:
         if watch.is_here:
+            own = trainer.args
+            is_less = (own.max_steps or 0) > 0 or own.num_train_epochs < 1
+            gone_through(watch).update({"evaluation"} if is_less else {"evaluation", "training"})
             changes = shorten_transformers(vars(trainer.args), _limits(watch))
             _tell(watch, "TrainingArguments", changes)
             for one in changes:
@@ -109,6 +116,7 @@ def _evaluate(original: Callable[..., Any], watch: Watch) -> Callable[..., Any]:
 
     @functools.wraps(original)
     def evaluate(*args: Any, **kwargs: Any) -> Any:
+        gone_through(watch).add("evaluation")
         given = original(*args, **kwargs)
         if watch.is_here:
             watch.has_evaluated()

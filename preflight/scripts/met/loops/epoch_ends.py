@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import functools
 import re
+import sys
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from types import FrameType
@@ -36,6 +37,14 @@ _LEAVES = (ast.Break, ast.Return, ast.Yield, ast.YieldFrom)
 
 LAST, NEXT = "last", "next"
 """Which batch is given beyond the few of an epoch."""
+
+# Their loops go over all that a loader gives; Lightning asks for as many batches as it was told.
+_TRANSFORMERS = ("transformers.trainer",)
+_LIGHTNING = ("pytorch_lightning.loops.", "lightning.pytorch.loops.")
+_FEWEST = 2
+"""Batches of an epoch of which one is short: the first is to be as long as most are."""
+
+_BEFORE_TRAINING = "_run_sanity_check"
 
 
 class WholeEpoch(NamedTuple):
@@ -66,6 +75,31 @@ def is_last_due(together: Sequence[WholeEpoch | None], most: int, watch: Watch) 
     if not any(one.is_short and one.batches == min(lengths) for one in together if one):
         return False
     return _goes_through(watch, several=len(together) > 1)
+
+
+@functools.lru_cache(maxsize=1)
+def gone_through(_watch: Watch) -> set[str]:
+    """Give the one record of what known trainers go through to its end: `training`, `evaluation`.
+
+    As their arguments say that were made less since.
+    """
+    return set()
+
+
+def _is_of(modules: tuple[str, ...]) -> bool:
+    """Whether a loop of a library asks, unless it only tries a few batches before it trains."""
+    frame: FrameType | None = sys._getframe(1)  # noqa: SLF001
+    while frame is not None:
+        if str(frame.f_globals.get("__name__", "")).startswith(modules):
+            return not _tries_first(frame)
+        frame = frame.f_back
+    return False
+
+
+def _tries_first(frame: FrameType | None) -> bool:
+    while frame is not None and frame.f_code.co_name != _BEFORE_TRAINING:
+        frame = frame.f_back
+    return frame is not None
 
 
 def _goes_through(watch: Watch, *, several: bool) -> bool:
@@ -131,7 +165,7 @@ class Beginnings:
         self._watch = watch
         self._together = together
         self._begun: dict[Frame | None, list[weakref.ref[Any]]] = {}
-        self._given: set[tuple[Frame | None, int]] = set()
+        self._given: set[tuple[Frame | None, int, str]] = set()
 
     def begin(self, one: Any, at: Frame | None) -> None:
         """Note an epoch."""
@@ -141,10 +175,29 @@ class Beginnings:
         every = (ref() for ref in self._begun.get(at, ()))
         return [one for one in every if one is not None and one.is_under_way]
 
+    def ends_short(self, one: Any, at: Frame | None, most: int) -> bool:
+        """Whether the last of a few batches is to be that which ends the whole epoch, a short one.
+
+        That is where Lightning draws them, which asks for no batch beyond these. Once for each
+        line, length and kind.
+        """
+        watch, whole = self._watch, one.whole
+        if watch.options.get("resuming") or watch.left or most < _FEWEST or not _is_of(_LIGHTNING):
+            return False
+        key = at, 0 if whole is None else whole.batches, one.kind
+        due = whole is not None and whole.is_short and whole.batches > most
+        due = due and one.kind in gone_through(watch) and key not in self._given
+        place = "" if at is None else f"{at.file}:{at.line}"
+        due = self._together.decided(f"short {len(self._given)} {place}", due)
+        if due:
+            self._given.add(key)
+            watch.shortened("the last of these batches to the short one at the end of an epoch")
+        return due
+
     def more(self, one: Any, at: Frame | None, given: int) -> str:
         """Say which batch it gives beyond the few: its LAST, the NEXT beside that of another, none.
 
-        Once for each line and length. All ranks of a group take one or none.
+        Once for each line, length and kind. All ranks of a group take one or none.
         """
         watch = self._watch
         if watch.options.get("resuming") or watch.left:
@@ -152,12 +205,16 @@ class Beginnings:
         beside = [each for each in self._under_way(at) if each is not one]
         together = [each.whole for each in (one, *beside)]
         if not any(each.more for each in beside):  # by which it was decided for all of them
-            key = at, one.whole.batches if one.whole is not None else 0
+            key = at, one.whole.batches if one.whole is not None else 0, one.kind
             if key in self._given:
                 return ""
-            due = one.whole is not None and is_last_due(together, given, watch)
+            due = one.whole is not None and (
+                is_last_due(together, given, watch)
+                if beside or one.kind not in gone_through(watch) or not _is_of(_TRANSFORMERS)
+                else one.whole.is_short and one.whole.batches > given
+            )
             place = "" if at is None else f"{at.file}:{at.line}"
-            number = sum(line == at for line, _ in self._given)
+            number = sum(line == at for line, *_ in self._given)
             due = self._together.decided(f"last {number} {place}", due)
             if due or ranks_in_group() > 1:
                 self._given.add(key)
