@@ -115,6 +115,7 @@ trainer = Trainer()
 trainer.train()
 """,
     "names in a loop": "for name in NAMES:\n    REGISTRY[name] = make(name)\n",
+    "numbers under a short name": "s = MinMaxScaler()\ns.fit(X)\n",
     "numbers that are fitted": "scaler = MinMaxScaler()\nscaler.fit(X)\nY = pca.fit_transform(X)\n",
     "numbers that an own class fits": """
 class Normalizer:
@@ -509,6 +510,8 @@ WORK = {
     "trains": {
         "a lightning line that runs": "LightningCLI(Net, run=True)  # here\n",
         "a trainer that is made and fits": "pl.Trainer(max_epochs=1).fit(model)  # here\n",
+        "a trainer under a short name": "t = pl.Trainer(max_epochs=1)\nt.fit(model)  # here\n",
+        "a fit on a loader that is made": "net.fit(DataLoader(data))  # here\n",
         "a trainer that is made and trains": "SFTTrainer(model).train()  # here\n",
         "an agent": "PPO('Mlp', env).learn(total_timesteps=10)  # here\n",
         "fastai": "learn.fine_tune(1)  # here\n",

@@ -54,7 +54,7 @@ class DirectWork:
             return "starts a loader"
         if name in {"list", "tuple"} and call.args and self._is_loader(call.args[0], scope):
             return "goes through a loader"
-        what = called_method(call)
+        what = called_method(call) or self._of_made(call, scope)
         if what == "trains" and name == "train" and self._is_model(call, scope):
             return None
         if what is not None:
@@ -64,6 +64,16 @@ class DirectWork:
         if name in _SPAWNERS and call.args and self.is_function(call.args[0], scope):
             return f"starts processes that run {short_name(call.args[0])}()"
         return None
+
+    def _of_made(self, call: ast.Call, scope: NameScope) -> str | None:
+        """Say what work a method is of what a name was given: `t = Trainer(); t.fit(model)`."""
+        if not isinstance(call.func, ast.Attribute):
+            return None
+        made = self.value_of(call.func.value, scope)
+        if made is call.func.value or not isinstance(made, ast.Call):
+            return None
+        function = ast.Attribute(value=made, attr=call.func.attr)
+        return called_method(ast.Call(func=function, args=call.args, keywords=call.keywords))
 
     def _process(self, ran: Ran, call: ast.Call, scope: NameScope) -> str | None:
         """Say what a process runs that is started here, where it is an own function.

@@ -91,11 +91,16 @@ def called_method(call: ast.Call) -> str | None:
     if method == "fit_one_cycle" or (method == "learn" and "total_timesteps" in given):
         return "trains"
     arguments = [*call.args, *(one.value for one in call.keywords)]
-    if method == "fit" and any(is_loader_name(last_name(one)) for one in arguments):
+    if method == "fit" and any(map(_is_loader, arguments)):
         return "trains"
     if method in _RUNS and _RUN_BY.search(holder):
         return f"runs {holder}.{method}()"
     return None
+
+
+def _is_loader(node: ast.expr) -> bool:
+    made = last_name(node.func) if isinstance(node, ast.Call) else ""
+    return is_loader_name(last_name(node)) or made in LOADER_CLASSES
 
 
 def short_name(node: ast.expr) -> str:
