@@ -36,7 +36,7 @@ What to do
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from preflight.check import Foreign, check
 from preflight.facts import CacheKeys, LackedKind
@@ -143,10 +143,16 @@ def _of_shared(facts: CacheKeys, job: Job) -> Finding:
         also=settings_of(facts, job),
         why=f"{counted(facts.shared_samples, 'sample')} share {entries(facts.shared)}: "
         "whichever is cached last is what the job trains on in place of the others.",
-        fix="Rename one of each, or have entries named after the whole name of a file.",
+        fix=f"Rename one of each, or have entries named after {_telling(first.names)} of a file.",
         evidence={"keys": facts.shared, "samples": facts.shared_samples},
         about="shared",
     )
+
+
+def _telling(names: Sequence[str]) -> str:
+    """Say what of their files tells samples apart that have one key."""
+    last = {name.rpartition("/")[2] for name in names}
+    return "the whole name" if len(last) == len(names) else "the whole path"
 
 
 def _of_spelling(facts: CacheKeys, job: Job) -> Finding:

@@ -115,6 +115,20 @@ def test_one_entry_for_two_samples_is_an_error() -> None:
     assert "2 samples share 1 entry" in (one.why or "")
 
 
+def test_what_tells_samples_apart_is_advised() -> None:
+    """In two folders they have one name, and only the path is another."""
+    apart = PAIR._replace(names=("a/cat.jpg", "b/cat.jpg"))
+    told = [
+        tell(replace(WHOLE, shared=1, shared_samples=2, shared_keys=(one,)))[0].fix
+        for one in (PAIR, apart)
+    ]
+
+    assert [(one or "").rpartition("after ")[2] for one in told] == [
+        "the whole name of a file.",
+        "the whole path of a file.",
+    ]
+
+
 def test_more_shared_keys_are_counted() -> None:
     three = PAIR._replace(samples=3)
     (one,) = tell(replace(WHOLE, shared=8, shared_samples=17, shared_keys=(three, PAIR)))
