@@ -50,7 +50,7 @@ _FIX = {
     "weights": "Load the weights of the checkpoint into the model before the first step.",
     "average": "Save the averaged weights beside the model's, and load them before the first step.",
     "optimizer": "Save optimizer.state_dict(), and load it after the optimizer was made.",
-    "rate": "Save the scheduler's state_dict(), and load it after the scheduler was made.",
+    "rate": "Save the scheduler's state_dict() and load it, too, after the scheduler was made.",
     "data": "Save the state of the sampler or of the random generators, or seed by the epoch.",
     "order": "Save the state of the random generators, or seed the order by the epoch.",
     "step": "Save the epoch or step, and start the loop behind the one that the checkpoint names.",
@@ -61,7 +61,7 @@ _FIX = {
 @check(
     over=Resumed,
     title="script that does not go on from its checkpoint",
-    many="scripts do not go on from their checkpoints",
+    many="parts of a run do not go on from its checkpoint",
     severity=Severity.ERROR,
     skip=lambda facts, _job: facts.unasked or None,
 )
@@ -106,10 +106,18 @@ def _differs(facts: Resumed, one: Difference) -> Finding:
         f"{one.text}, when it is started again with {shown(facts.words)}",
         at=_place(place, facts),
         why=_WHY[one.what],
-        fix=_FIX[one.what],
+        fix=_FIX[one.what] + _of_trainer(one, facts),
         severity=Severity.ERROR if one.is_fault else Severity.WARNING,
         about=one.what,
     )
+
+
+def _of_trainer(one: Difference, facts: Resumed) -> str:
+    """Say what has the Trainer of transformers leave out what it saves by itself."""
+    by_trainer = facts.saved_at is not None and ".train(" in facts.saved_at.text
+    if one.what not in {"optimizer", "rate"} or not by_trainer:
+        return ""
+    return " A Trainer of transformers does both, unless save_only_model=True is said."
 
 
 def _place(at: Frame | None, facts: Resumed) -> Location:

@@ -153,8 +153,18 @@ def _why(facts: ShardFacts, damage: Damage) -> str:
         short = "what follows is missing in every epoch"
         if facts.lost:
             short = f"every epoch is {counted(facts.lost, 'sample')} short"
+        elif facts.lost == 0:
+            short = "no sample is missing of it, and it is no whole copy"
+        elif not facts.samples:
+            short = "it gives no sample"
         return f"tarfile and webdataset take this for the end, without a word: {short}."
+    if _is_of_streams(damage):
+        return f"webdataset reads a shard as a stream (r|*), which raises here; {_GOES_ON}."
     return f"{_RAISES}; {_GOES_ON}."
+
+
+def _is_of_streams(damage: Damage) -> bool:
+    return damage.kind == "streams" and "one behind the other" in damage.text
 
 
 def _fix(facts: ShardFacts, damage: Damage) -> str:
@@ -162,9 +172,13 @@ def _fix(facts: ShardFacts, damage: Damage) -> str:
         return _COPY
     if damage.kind == "no-end-marker":
         return "Compare its size with that of the original, where there is one."
+    if damage.kind == "streams" and damage.text.endswith("is cut"):
+        return _COPY
     if damage.kind == "streams":
         return "Unpack it, and pack it again as one stream, or not at all."
     if damage.kind == "trailing":
+        if facts.lost == 0:
+            return "Cut them off, or unpack it, and pack it again."
         return "Unpack all of it (GNU tar: tar -xif), and pack it again as one archive."
     if damage.fetch is not None:
         return f"Fetch it:  {lfs_pull(damage.fetch)}"

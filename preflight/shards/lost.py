@@ -60,6 +60,7 @@ def through_packing(  # noqa: C901  one case after another
         quiet = flaw is None or (flaw.quiet and read_at_once)
         if quiet and packed.ended and _has_only_zeros(every, packed.unpacked):
             return None
+        text += _cut_behind(every, packed.unpacked)
         return Flaw(kind="streams", text=text, offset=offset, quiet=quiet)
     if not packed.ended and not packed.endless and kind in (None, "trailing"):
         # Zeros that stand for packed bytes unpack to an end marker, where they unpack to anything.
@@ -85,6 +86,14 @@ def _of_no_archive(packed: Packed, flaw: Flaw) -> Flaw:
         return Flaw(kind="cut", text=text)
     held = "nothing" if flaw.kind == "empty" else "what is no tar archive"
     return replace(flaw, kind="foreign", text=f"is {with_article(name)} stream of {held}")
+
+
+def _cut_behind(every: Packed, begin: int) -> str:
+    """Say whether one of the streams behind the first does not come to its end."""
+    while piece := every.read(begin, _PIECE):
+        begin += len(piece)
+    is_whole = every.error is None and (every.ended or every.endless)
+    return "" if is_whole else "; the last of them is cut"
 
 
 def _has_only_zeros(every: Packed, begin: int) -> bool:
@@ -148,7 +157,8 @@ def lost(
         return lost + (rest[:1] != [samples.groups[-1].key])
     if flaw.kind == "streams" and ended_at is not None and ended_at.member is not None:
         split = key_of(ended_at.member)
-        return lost + (split is not None and rest[:1] != [split[0]])
+        known = [*rest[:1], *(one.key for one in samples.groups[-1:])]  # it stands between two
+        return lost + (split is not None and split[0] not in known)
     usual = samples.usual()
     if flaw.kind not in ("trailing", "streams") and usual and len(usual[0]) == 1:
         lost += 1  # the damaged header's own: a sample is one file here

@@ -144,6 +144,15 @@ def test_damage_is_told_with_what_readers_make_of_it(
             "Unpack it, and pack it again as one stream, or not at all.",
         ),
         (
+            gzip.compress(WHOLE[: 2 * SAMPLE - 90]) + gzip.compress(WHOLE[2 * SAMPLE - 90 :])[:-5],
+            (
+                "is several gzip streams, one behind the other, of which readers take the first; "
+                "the last of them is cut; 2 samples before it are whole, 4 more are lost, from "
+                "dog-0002 on"
+            ),
+            "Copy it again from where it came from, or pack it again.",
+        ),
+        (
             WHOLE + WHOLE,
             (
                 "goes on behind its end marker, at 20,480 bytes, with a second archive; "
@@ -152,7 +161,7 @@ def test_damage_is_told_with_what_readers_make_of_it(
             "Unpack all of it (GNU tar: tar -xif), and pack it again as one archive.",
         ),
     ],
-    ids=["RAR", "too long for Git LFS", "empty", "streams", "two archives"],
+    ids=["RAR", "too long for Git LFS", "empty", "streams", "cut streams", "two archives"],
 )
 def test_each_damage_comes_with_its_own_way_out(
     tmp_path: Path, content: bytes, message: str, fix: str

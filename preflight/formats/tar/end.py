@@ -206,7 +206,7 @@ def _zeros_to_the_end(offset: int, zeros: int, hollow: Named | None, *, quiet: b
         return None
     if offset == 0:
         text = f"holds nothing but {format_size(zeros)} of zeros"
-        return Flaw(kind="foreign", text=text, offset=0)
+        return Flaw(kind="foreign", text=text, offset=0, quiet=True)
     if hollow is None:
         return None
     text = f"is zeros from inside {shown(hollow[0])} to its end, {format_size(zeros)} and more"

@@ -167,7 +167,8 @@ def test_what_is_no_tar_is_named(content: bytes, kind: str, text: str) -> None:
     members, flaw = walked(content)
 
     assert members == []
-    assert flaw == Flaw(kind=kind, text=text, offset=0)
+    # Over zeros alone tarfile raises nothing: it takes them for the end.
+    assert flaw == Flaw(kind=kind, text=text, offset=0, quiet="zeros" in text)
 
 
 @pytest.mark.parametrize(
