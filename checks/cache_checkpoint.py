@@ -53,6 +53,7 @@ from ._for_the_record import RECORD
 
 # Of accelerate, whatever raises as they are loaded; of transformers, only where there are none.
 _RANDOM = re.compile(r"(?:^|/)random_states_\d+\.pkl$")
+_OF_MODEL = re.compile(r"(?:generation_)?config\.json")
 _RANDOM_OR_NONE = re.compile(r"(?:^|/)(?:random_states_\d+\.pkl|rng_state(?:_\d+)?\.pth)$")
 
 
@@ -102,13 +103,17 @@ def _severity(newest: Checkpoint) -> Severity:
 def _goes_on(one: Checkpoint) -> bool:
     """Whether only states of random numbers are missing, which trainers pass over where they are.
 
-    Of accelerate's, also what is damaged in them; and what is only for the record.
+    Of accelerate's, also what is damaged in them; what is only for the record; and what a model
+    is made by, which a script has made by then.
     """
     if one.absent or one.without or one.unfinished or one.astray or one.is_begun:
         return False
     torn = all(_RANDOM.search(file) or RECORD.search(file) for file in one.torn)
     lacking = (*one.lacks, *one.parted)
-    lacks = all(_RANDOM_OR_NONE.search(file) or RECORD.search(file) for file in lacking)
+    lacks = all(
+        _RANDOM_OR_NONE.search(file) or RECORD.search(file) or _OF_MODEL.fullmatch(file)
+        for file in lacking
+    )
     return len(one.torn) == one.damaged and torn and lacks
 
 
@@ -158,6 +163,11 @@ def _why(newest: Checkpoint, *, is_newest: bool, alone: bool) -> str:
         return (
             "transformers goes on from it: it wrote these arguments for the record, and reads "
             "them nowhere."
+        )
+    if _goes_on(newest) and any(map(_OF_MODEL.fullmatch, newest.lacks)):
+        return (
+            "The Trainer of transformers goes on from it with the model that the script has made; "
+            "from_pretrained stops there."
         )
     if _goes_on(newest):
         return (

@@ -217,6 +217,27 @@ def test_a_first_save_that_was_killed_is_told_where_no_other_one_is(
     assert "holds nothing that can be loaded" in finding.message
 
 
+@pytest.mark.parametrize(
+    ("gone", "severity"),
+    [
+        (("config.json",), Severity.WARNING),
+        (("config.json", "generation_config.json"), Severity.WARNING),
+        (("config.json", "trainer_state.json"), Severity.ERROR),
+    ],
+)
+def test_a_trainer_goes_on_without_what_its_model_was_made_by(
+    tmp_path: Path, whole: Mapping[str, bytes], gone: tuple[str, ...], severity: Severity
+) -> None:
+    for step in (500, 1000, 1500):
+        lay(tmp_path / "out" / f"checkpoint-{step}", dict.fromkeys(TRAINER, 1), whole)
+    for file in gone:
+        (tmp_path / "out" / "checkpoint-1500" / file).unlink()
+
+    (finding,) = look(tmp_path, "checkpoint=out").findings
+
+    assert finding.severity is severity
+
+
 def test_one_that_was_begun_in_a_run_of_its_own_is_told_beside_another_run(
     tmp_path: Path, whole: Mapping[str, bytes]
 ) -> None:
