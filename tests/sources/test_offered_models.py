@@ -214,3 +214,17 @@ def test_a_model_of_another_script_is_none_of_this_job(
     (tmp_path / "train_net.py").write_text(script, "utf-8")
 
     assert ("model" in offers(str(tmp_path), ())) is is_offered
+
+
+@pytest.mark.parametrize("guard", ["", "if __name__ == '__main__':\n    "])
+def test_nothing_is_offered_of_a_file_that_trains_as_it_is_imported(
+    tmp_path: Path, guard: str
+) -> None:
+    """Its import is refused, so that what is typed would come to nothing."""
+    text = f"import pytorch_lightning as pl\n{NET}\nt = pl.Trainer()\n{guard}t.fit(Net())\n"
+    (tmp_path / "train.py").write_text(text, "utf-8")
+
+    found = offers(str(tmp_path), ())
+
+    assert ("model" in found) is bool(guard)
+    assert found["script"] == ("preflight run train.py", "runs it in short")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from preflight.settings.nearest import nearest
 from preflight.sources.makers.script_arguments import needed_by
+from preflight.sources.unguarded import work_at_import
 from preflight.syntax.source_files import is_test
 from preflight.targets.folders import look_for_sources
 from preflight.values.code_name import command_for
@@ -142,6 +143,11 @@ def _trains_at_once(path: str) -> bool:
     return not _is_guarded(path) and _trains(path) and _LOOPS.search(_text_of(path)) is not None
 
 
+def _works_at_import(path: str) -> bool:
+    """Whether nothing can be made of a file without what it starts: its import is refused."""
+    return work_at_import(_text_of(path).decode("utf-8", "replace"), path) is not None
+
+
 def _made_in(
     folder: str, paths: tuple[str, ...], script: str, text: bytes
 ) -> dict[str, tuple[str, str | None]]:
@@ -155,10 +161,13 @@ def _made_in(
     from preflight.sources.makers.factories import factories_in, worth_offering
 
     found: dict[str, tuple[str, str | None]] = {}
+    every = worth_offering(factories_in(folder, paths=paths))
+    files = {one.file for one in every}
+    working = {one for one in files if _works_at_import(os.path.join(folder, one))}
     makers = tuple(
         one._replace(is_called=one.is_called or _is_called(one, text))
-        for one in worth_offering(factories_in(folder, paths=paths))
-        if not _trains_at_once(os.path.join(folder, one.file))
+        for one in every
+        if one.file not in working
     )
     makers = tuple(one for one in makers if not text or not _is_of_another(one, folder, text))
     alike = Counter(map(_alike, makers))
