@@ -283,6 +283,7 @@ ELSEWHERE: Mapping[str, str] = {
 
 TELLS = "says what the job or a library does, and is nothing to write"
 NOT_RUN: Mapping[str, str] = {
+    "save_only_model=True": TELLS,
     **dict.fromkeys(("--shm-size", "--ntasks"), "of docker and Slurm, which tests do not have"),
     "COPYFILE_DISABLE=1": "of tar on macOS",
     "allow_empty=True": "of torchvision, which tests do not have",
