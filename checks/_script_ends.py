@@ -64,8 +64,10 @@ def told(check: Check, raised: Raised, facts: Rehearsal, job: Job, why: str) -> 
         why = f"A guess: a training in short may not come behind `{shown(test.text)}` "
         why += f"({shown(test.file)}:{test.line}), which the job may pass."
         fix = "Have this line expect that no score was good enough, as after a short training."
+    # An assertion mostly says nothing but what stands there.
+    line = f" at `{shown(inner.text)}`" if inner is not None and ":" not in raised.error else ""
     return check.found(
-        f"{thread}raises {shown(raised.error)}",
+        f"{thread}raises {shown(raised.error)}{line}",
         at=place(raised.frames, facts),
         also=tuple(one.place() for one in raised.frames[:-1]),
         why=why,

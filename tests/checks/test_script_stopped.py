@@ -34,6 +34,16 @@ def test_it_is_told_at_the_innermost_line_of_the_script_s_own() -> None:
     assert [str(one) for one in finding.also] == ["train.py:3"]
 
 
+def test_an_error_that_says_nothing_is_told_with_its_line() -> None:
+    line = replace(INNER, text="assert os.path.exists(path)")
+    raised = Raised(error="AssertionError", frames=(OUTER, line))
+    ended = Ended(how="raised", code=1, raised=raised)
+
+    (finding,) = ask("script-stopped", rehearsal(ended=ended))
+
+    assert finding.message == "raises AssertionError at `assert os.path.exists(path)`"
+
+
 def test_what_it_raises_in_an_evaluation_is_told_by_another_check() -> None:
     assert ask("script-stopped", stopped(while_at="evaluation")) == []
 
