@@ -96,5 +96,5 @@ def _spoiled(facts: ShardFacts) -> Iterator[_Spoiled]:
         having = [one for one in facts.arrived if field in one.fields and one.whole]
         spoiled = [one for one in having if field in one.spoiled]
         of, number = (sum(one.samples for one in those) for those in (having, spoiled))
-        if 0 < 2 * number < of:
+        if 0 < 2 * number <= of:
             yield _Spoiled(field, number, of, tuple(key for one in spoiled for key in one.keys))

@@ -142,6 +142,13 @@ def test_a_format_of_the_jobs_own_is_none(tmp_path: Path, field: str) -> None:
     assert found(tmp_path, field, b"own", b"own", SOUND[field]) == []
 
 
+@pytest.mark.parametrize("field", [one for one in SOUND if one != "pth"])  # which has no head
+def test_half_of_them_are_no_format_of_its_own(tmp_path: Path, field: str) -> None:
+    (finding,) = found(tmp_path, field, b"own", SOUND[field])
+
+    assert finding.message.startswith(f"1 of 2 .{field} files is no ")
+
+
 def test_fields_that_nobody_knows_are_not_read(tmp_path: Path) -> None:
     assert found(tmp_path, "pose", b"1", b"", b"2") == []
 
