@@ -462,9 +462,11 @@ def test_what_refuses_to_be_copied_in_a_factory_is_told_with_what_works(
 ) -> None:
     """Whatever the error is: each kind has its own. What is told is done, and the copy works."""
     made, told, mended = REFUSING[kind]
-    report = look(
-        tmp_path, f"{REFUSES}\ndef make():\n    {made}\n    return AveragedModel(model)\n"
-    )
+    text = f"{REFUSES}\ndef make():\n    {made}\n    return AveragedModel(model)\n"
+    plain = [sys.executable, "-W", "ignore", "-c", f"{text}\nmake()"]
+    if subprocess.run(plain, check=False, capture_output=True).returncode == 0:
+        pytest.skip("this torch copies it")
+    report = look(tmp_path, text)
 
     (found,) = report.findings
     assert f"copy.deepcopy stops at {told}" in (found.fix or "")

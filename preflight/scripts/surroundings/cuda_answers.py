@@ -7,7 +7,9 @@ there is one is not told: libraries would ask it for more than can be answered.
 from __future__ import annotations
 
 import contextlib
+import sys
 import time
+from abc import ABCMeta
 from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any
@@ -69,6 +71,7 @@ def answered(ask: Callable[[], None]) -> Iterator[None]:
     """Have functions and classes answer that raise without a GPU; `ask` is told of each."""
     import torch
 
+    _register_as_streams()
     every = (
         (torch.cuda, _answers(torch)),
         (torch.cuda.memory, {"memory_stats": _counts, "mem_get_info": (_BYTES, _BYTES)}),
@@ -84,6 +87,15 @@ def answered(ask: Callable[[], None]) -> Iterator[None]:
                     undo.callback(setattr, owner, name, before)
                     setattr(owner, name, _telling(answer, ask))
         yield
+
+
+def _register_as_streams() -> None:
+    """Have older torch take these for streams and events: its compiler asserts that they are."""
+    bases = sys.modules.get("torch._streambase")
+    for name, own in {"_StreamBase": Stream, "_EventBase": Event}.items():
+        base = getattr(bases, name, None)
+        if isinstance(base, ABCMeta):
+            base.register(own)
 
 
 def _telling(answer: Any, ask: Callable[[], None]) -> Any:
