@@ -7,6 +7,7 @@ raises as it does without one.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import functools
 import threading
@@ -202,6 +203,8 @@ def _hold(tensor: Any) -> None:
 def _hold_memory(memory: Any) -> None:
     from torch.multiprocessing.reductions import StorageWeakRef
 
+    if not _held:  # by the end of Python, torch cannot free them any more
+        atexit.register(_held.clear)
     reference: Any = StorageWeakRef(memory)  # type: ignore[no-untyped-call, unused-ignore]
     _held[reference.cdata] = reference
 

@@ -24,13 +24,19 @@ def owner_of(
         rates=tuple(float(group.get("lr", 0.0)) for group in optimizer.param_groups),
         scheduled=max((int(one.last_epoch) for one in own), default=0),
         schedules=counts_of(own),
-        has_state=any(map(bool, optimizer.state.values())),
+        has_state=any(map(_holds_any, optimizer.state.values())),
         state=sample_of(one for each in every for one in _kept(optimizer.state.get(each))),
         weights=sum(one.numel() for one in every),
         sample=sample_of(every),
         is_loaded=into is not None and any(map(into.has, every)),
         has_loaded_state=into is not None and into.has(optimizer),
     )
+
+
+def _holds_any(state: object) -> bool:
+    """Whether there is anything in a state; older SGD keeps None where it has no momentum."""
+    values = state.values() if isinstance(state, dict) else (state,)
+    return any(one is not None for one in values)
 
 
 def _kept(state: object) -> Iterator[Any]:
