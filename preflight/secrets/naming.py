@@ -198,7 +198,7 @@ def is_password(name: str, value: str) -> bool:
 
     `CAPTION_KEY` leaves some.
     """
-    if says(name) is not Says.SECRET or name.lower().endswith(("key", "keys", "pat")):
+    if says(name) is not Says.SECRET or name.lower().endswith(("key", "keys", "pat", "tokens")):
         return False
     is_word = value.isalpha() and value in (value.lower(), value.upper(), value.title())
     return value.isalnum() and not (is_word or value.isdigit()) and may_be_secret(value)

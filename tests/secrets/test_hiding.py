@@ -289,6 +289,7 @@ def test_the_place_of_a_value_is_told(value: str) -> None:
     [
         *(("CAPTION_KEY", "text0"), ("TRIGGER_TOKEN", "ohwX1"), ("MAX_TOKENS", "4096")),
         *(("SPECIAL_TOKENS", "sks,ohwx"), ("PASSWORD", "Training")),
+        ("WARMUP_TOKENS", "375e6"),
     ],
 )
 def test_short_values_of_names_that_leave_a_doubt_are_told(name: str, value: str) -> None:
