@@ -222,9 +222,9 @@ def test_nothing_is_offered_of_a_file_that_trains_as_it_is_imported(
 ) -> None:
     """Its import is refused, so that what is typed would come to nothing."""
     text = f"import pytorch_lightning as pl\n{NET}\nt = pl.Trainer()\n{guard}t.fit(Net())\n"
-    (tmp_path / "train.py").write_text(text, "utf-8")
+    (tmp_path / "job.py").write_text(text, "utf-8")
 
     found = offers(str(tmp_path), ())
 
     assert ("model" in found) is bool(guard)
-    assert found["script"] == ("preflight run train.py", "runs it in short")
+    assert found["script"] == ("preflight run job.py", "runs it in short")

@@ -114,6 +114,7 @@ def _likely_scripts(at_top: Iterable[str], paths: Iterable[str]) -> list[str]:
     found = found or [*filter(_is_guarded, filter(_is_script, paths))]
     found = found or [*filter(_trains, filter(_is_guarded, paths))]
     found = found or [*filter(_trains_at_once, paths)]
+    found = found or [*filter(_fits_at_import, at_top)]
     return sorted(found, key=lambda one: (_is_command(one), one.count(os.sep), *_how_likely(one)))
 
 
@@ -135,12 +136,20 @@ def _is_command(path: str) -> bool:
 
 
 def _trains(path: str) -> bool:
-    return not is_test(os.path.basename(path)) and _TRAINS.search(_text_of(path)) is not None
+    text = _text_of(path)
+    by_trainer = b"Trainer(" in text and b".fit(" in text  # under whatever name
+    return not is_test(os.path.basename(path)) and (by_trainer or bool(_TRAINS.search(text)))
 
 
 def _trains_at_once(path: str) -> bool:
     """Whether a file trains as soon as it is read: a script, from which nothing is imported."""
     return not _is_guarded(path) and _trains(path) and _LOOPS.search(_text_of(path)) is not None
+
+
+def _fits_at_import(path: str) -> bool:
+    """Whether a trainer trains in a file as soon as it is read, under whatever name."""
+    is_test_file = is_test(os.path.basename(path))
+    return not is_test_file and b".fit(" in _text_of(path) and _works_at_import(path)
 
 
 def _works_at_import(path: str) -> bool:
