@@ -60,7 +60,7 @@ def through_packing(  # noqa: C901  one case after another
         quiet = flaw is None or (flaw.quiet and read_at_once)
         if quiet and packed.ended and _has_only_zeros(every, packed.unpacked):
             return None
-        text += _cut_behind(every, packed.unpacked)
+        text += _cut_behind(every)
         return Flaw(kind="streams", text=text, offset=offset, quiet=quiet)
     if not packed.ended and not packed.endless and kind in (None, "trailing"):
         # Zeros that stand for packed bytes unpack to an end marker, where they unpack to anything.
@@ -88,10 +88,10 @@ def _of_no_archive(packed: Packed, flaw: Flaw) -> Flaw:
     return replace(flaw, kind="foreign", text=f"is {with_article(name)} stream of {held}")
 
 
-def _cut_behind(every: Packed, begin: int) -> str:
+def _cut_behind(every: Packed) -> str:
     """Say whether one of the streams behind the first does not come to its end."""
-    while piece := every.read(begin, _PIECE):
-        begin += len(piece)
+    while every.read(every.unpacked, _PIECE):  # what was read before is no longer at hand
+        continue
     is_whole = every.error is None and (every.ended or every.endless)
     return "" if is_whole else "; the last of them is cut"
 

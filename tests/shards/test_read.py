@@ -178,6 +178,13 @@ DAMAGED: dict[str, tuple[bytes, str, int, int | None, bool]] = {
         0,
         True,
     ),
+    "gzip, many zeros and something in a stream that is cut": (
+        gzip.compress(WHOLE) + gzip.compress(bytes(9 << 20) + b"x" * 5000)[:-9],
+        "streams",
+        6,
+        0,
+        True,
+    ),
     "gzip, with an extra field": (
         GZIPPED[:3] + b"\x04" + GZIPPED[4:10] + b"\x04\0BC\0\0" + GZIPPED[10:],
         "streams",
