@@ -41,7 +41,8 @@ def by_loader(found: Callable[..., Finding], facts: ShardFacts) -> Iterator[Find
 
 
 def _fix(one: Lacking, asked: str, facts: ShardFacts) -> str:
-    if any(odd.kind == "split" for odd in facts.oddities):
+    split = {key for odd in facts.oddities if odd.kind == "split" for key in odd.names}
+    if not split.isdisjoint(one.keys):
         return "Pack it again with the files of a sample side by side (tar --sort=name)."
     if one.samples < _all(facts):
         return f"Add the {asked}, or have the loader ask for what is there."

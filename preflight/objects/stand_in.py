@@ -139,7 +139,7 @@ def _loaded(stood_in: StoodIn) -> Iterator[None]:
         return storage
 
     @passes_on
-    def cuda(storage: Any, _device: Any = None, _non_blocking: bool = False) -> Any:  # noqa: FBT001, FBT002  torch's
+    def cuda(storage: Any, *_: Any, **__: Any) -> Any:
         return keep(storage, "cuda")
 
     moved, _StorageBase.cuda = _StorageBase.cuda, cuda  # type: ignore[assignment, method-assign, unused-ignore]

@@ -76,7 +76,7 @@ def main():
             print(begin.elapsed_time(end))
     torch.save(model.state_dict(), "model.pt")
     to_rank = {"cpu": "cuda:0"}
-    for where in ("cuda", "cuda:0", device, to_rank, lambda kept, _: kept.cuda(0)):
+    for where in ("cuda", "cuda:0", device, to_rank, lambda kept, _: kept.cuda(device=0)):
         state = torch.load("model.pt", map_location=where)
         model.load_state_dict(state)
         assert state["weight"].device.type == "cpu"

@@ -60,7 +60,8 @@ def shared_functions(original: object, copy: object) -> Iterator[SharedFunction]
             (holder, step[1:]) for holder, step in reversed(steps) if step[1:].isidentifier()
         )
         path = written("", "".join(step for _, step in steps)) or ITSELF
-        yield SharedFunction(thing, path, uses, holders, _is_called(holders))
+        is_called = id(thing) in known or _is_called(holders)
+        yield SharedFunction(thing, path, uses, holders, is_called)
 
 
 def wrapped_method(function: Any) -> types.MethodType | None:

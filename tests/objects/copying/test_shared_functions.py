@@ -242,6 +242,7 @@ def test_weights_that_a_copy_is_given_are_named() -> None:
 
     assert (whole.path, layer.path, table.path) == ("the model itself", "[0]", "[0].layer")
     assert (whole.uses, layer.uses, table.uses) == ("the model itself", "[0]", "[0].layer")
+    assert all(one.is_called for one in (whole, layer, table))
 
 
 def test_frozen_layers_and_what_is_no_part_of_a_copy_may_be_shared() -> None:
