@@ -225,7 +225,7 @@ def _wrong(one: Checkpoint) -> str:
         said.append(f"lacks {shown(one.astray)}, which `latest` in it names")
     if one.parted:
         lacks = first_of(one.parted, len(one.parted))
-        said.append(f"lacks {lacks}, and holds what goes with that")
+        said.append(f"lacks {lacks}, with which the other files in it are loaded")
     if one.lacks:
         said.append(f"lacks {first_of(one.lacks, len(one.lacks))}, which the others have")
     return ", and ".join(said)

@@ -159,12 +159,11 @@ def unlike_others(files: Iterable[WholeFile]) -> Iterator[tuple[int, Damage]]:
     apart: defaultdict[tuple[str, str], list[WholeFile]] = defaultdict(list)
     for (folder, are_arrays), group in others.items():
         known = usual[folder] if are_arrays else []
-        if len(group) + len(known) >= _FEWEST_OF_ANY:
-            yield from _unlike_any(group, known)
-        else:
-            yield from _of_another_format(group, known)
-            for one in group:
-                apart[_place_and_sort(one.name)].append(one)
+        is_many = len(group) + len(known) >= _FEWEST_OF_ANY
+        told = dict(_unlike_any(group, known) if is_many else ())
+        yield from (_of_another_format(group, known) | told).items()
+        for one in () if is_many else group:
+            apart[_place_and_sort(one.name)].append(one)
     for group in apart.values():
         if len(group) >= _FEWEST_IN_FOLDERS:
             yield from _unlike(group, fewest=_FEWEST, share=1)
@@ -184,14 +183,21 @@ def _unlike_any(group: list[WholeFile], beside: list[WholeFile]) -> Iterator[tup
         yield from _of_other_types(group)
 
 
-def _of_another_format(
-    group: list[WholeFile], beside: list[WholeFile]
-) -> Iterator[tuple[int, Damage]]:
-    """Tell the few that are a picture, say, and no raw array, where there are some real ones."""
-    places = {one.place for one in group if one.format != "unknown"}
-    real = [one for one in group + beside if one.format != "unknown"]
-    unlike = _unlike(real, fewest=_FEWEST, share=_REAL) if real else ()
-    yield from (one for one in unlike if one[0] in places and one[1].kind == "foreign")
+def _of_another_format(group: list[WholeFile], beside: list[WholeFile]) -> dict[int, Damage]:
+    """Tell the few that are a picture, say, where there are some real ones.
+
+    One of no format may be a raw array, unless it is as long as arrays with their headers are.
+    """
+    places = {one.place for one in group}
+    known = [one for one in group + beside if one.format != "unknown"]
+    lengths = {one.bytes for one in known}
+    as_long = [one for one in group + beside if lengths == {one.bytes}]
+    unlike = [it for files in (known, as_long) if files for it in _of_most(files)]
+    return {at: damage for at, damage in unlike if at in places and damage.kind == "foreign"}
+
+
+def _of_most(files: list[WholeFile]) -> Iterator[tuple[int, Damage]]:
+    return _unlike(files, fewest=_FEWEST, share=_REAL)
 
 
 def _place_and_sort(name: str) -> tuple[str, str]:

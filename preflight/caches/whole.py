@@ -172,6 +172,11 @@ class WholeCache:
         yield from found
         if contents is not None:
             states, older = self._places(found), self.older(found)
+            foreign = {
+                name_of(self.listing.files[place], self.root)
+                for place, damage in self._damaged.items()
+                if damage.kind == "foreign"
+            }
             odd = (
                 replace(
                     one,
@@ -179,6 +184,7 @@ class WholeCache:
                     is_older=self.is_older(one.file, older),
                 )
                 for one in contents.odd
+                if one.kind != "kind" or one.file not in foreign  # told by its bytes
             )
             yield replace(contents, odd=tuple(odd))
 

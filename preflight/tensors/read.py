@@ -134,6 +134,8 @@ def _read(
             return _content(name, "tensor", (), iter((_array(file, "", go_on),)))
         if suffix == ".npz" and head.startswith(b"PK"):
             return _npz(file, name, go_on)
+        if suffix == ".npy" and _holds_arrays(file):
+            return _npz(file, name, go_on)  # numpy.load opens it by its content
         if suffix == ".safetensors":
             return _safetensors(file, name, size, go_on)
     from preflight.tensors import torch_files
@@ -178,6 +180,13 @@ def _content(
 
 
 # --- numpy
+
+
+def _holds_arrays(file: BinaryIO) -> bool:
+    if not zipfile.is_zipfile(file):
+        return False
+    with zipfile.ZipFile(file) as archive:
+        return any(one.endswith(".npy") for one in archive.namelist())
 
 
 def _npz(file: BinaryIO, name: str, tell: Callable[[], None]) -> Content:

@@ -29,9 +29,9 @@ def latent(seed: int) -> bytes:
     return saved(np.random.default_rng(seed).normal(size=(4, 32, 32)).astype("<f4"))
 
 
-def savez() -> bytes:
+def savez(**arrays: np.ndarray) -> bytes:
     stream = io.BytesIO()
-    np.savez(stream, latent=np.zeros(4))
+    np.savez(stream, **arrays or {"latent": np.zeros(4)})
     return stream.getvalue()
 
 
@@ -74,7 +74,7 @@ HEALTHY = {
     "raw arrays that begin with zeros": {
         f"{number}.npy": bytes(5000) + RANDOM[number:] for number in range(8)
     },
-    "a raw array of another name": beside(ONE) | {"tokens.npy": RANDOM},
+    "a raw array of another name": beside(ONE) | {"tokens.npy": RANDOM[128:]},
     "raw arrays with an index": {
         "data.npy": RANDOM,
         "ids.npy": saved(np.arange(9)),
@@ -209,13 +209,49 @@ def test_one_that_numpy_did_not_write_so_is_damaged(tmp_path: Path, content: byt
 
 @pytest.mark.parametrize("number", [3, 6])
 @pytest.mark.parametrize("content", [png(), savez(), pickle.dumps([1, 2, 3])])
-def test_a_picture_is_told_beside_a_few_arrays_and_a_raw_one_is_not(
-    tmp_path: Path, number: int, content: bytes
-) -> None:
+def test_a_picture_is_told_beside_a_few_arrays(tmp_path: Path, number: int, content: bytes) -> None:
     files = {f"{at:03}.npy": latent(at) for at in range(number)}
 
-    assert damaged(tmp_path / "raw", files | {"paris.npy": RANDOM}) == []
     assert damaged(tmp_path / "odd", files | {"paris.npy": content}) == ["paris.npy"]
+
+
+NAMES = ("alpha", "beta", "delta", "gamma", "lambda", "omega", "sigma", "theta", "zeta")
+
+
+@pytest.mark.parametrize("content", [RANDOM, bytes(4096) + ONE[4096:]])
+@pytest.mark.parametrize("names", [NAMES[:3], NAMES[:5], NAMES[:7], ("1", "2", "3", "4")])
+def test_what_is_as_long_as_a_few_arrays_with_their_headers_is_no_raw_one(
+    tmp_path: Path, names: tuple[str, ...], content: bytes
+) -> None:
+    files = {f"{name}.npy": latent(at) for at, name in enumerate(names)}
+    longer = {"kyoto.npy": saved(np.zeros((4, 32, 33), "<f4"))}
+
+    assert damaged(tmp_path / "raw", files | {"paris.npy": content[128:]}) == []
+    assert damaged(tmp_path / "varied", files | longer | {"paris.npy": content}) == []
+    assert damaged(tmp_path / "odd", files | {"paris.npy": content}) == ["paris.npy"]
+
+
+def test_raw_arrays_that_are_not_few_are_left_alone(tmp_path: Path) -> None:
+    files = {f"{name}.npy": latent(1) for name in NAMES[:4]}
+
+    assert damaged(tmp_path, files | {"a.npy": RANDOM, "b.npy": RANDOM}) == []
+
+
+def test_an_archive_by_the_name_of_an_array_is_loaded_as_numpy_loads_it(tmp_path: Path) -> None:
+    """It is told once where the others are arrays, and not at all where all are archives."""
+    odd, all_alike = tmp_path / "odd", tmp_path / "alike"
+    for folder in (odd, all_alike):
+        folder.mkdir()
+        for at in range(6):
+            content = latent(at) if folder is odd and at != 3 else savez(latent=np.ones(4) * at)
+            (folder / f"{at}.npy").write_bytes(content)
+
+    report = preflight.run("cache=.", folder=str(odd), deep=True)
+    assert [(one.check, str(one.at.file)) for one in report.findings] == [
+        ("cache-damaged", "3.npy")
+    ]
+    report = preflight.run("cache=.", folder=str(all_alike), deep=True)
+    assert (report.verdict, report.findings) == ("go", ())
 
 
 @pytest.mark.parametrize("name", ["paris.npy", "x_05.npy"])
