@@ -38,7 +38,12 @@ from preflight.scripts.saving.states.loaded_into import LoadedInto
 from preflight.scripts.saving.states.owners import owner_of
 from preflight.scripts.saving.states.read_keys import ReadKeys
 from preflight.scripts.saving.states.stated_counts import counts_in, holds_optimizer
-from preflight.scripts.saving.states.weight_samples import is_sample, mark_of, moves_nothing
+from preflight.scripts.saving.states.weight_samples import (
+    holds_trained,
+    is_sample,
+    mark_of,
+    moves_nothing,
+)
 from preflight.scripts.watch import MOMENTS, Watch
 from preflight.users_code.facts import Frame
 from preflight.users_code.frames import said_by
@@ -168,6 +173,10 @@ class Log:
         self._find_written()
         own = self.real(path) if path else ""
         self._may_stop(self._note(self._moment(own, writer, state), writer))
+
+    def is_trained(self, state: object) -> bool:
+        """Whether what is saved holds parts of what is trained."""
+        return self.watch.is_here and holds_trained(state, self._trains())
 
     def held(self, buffer: io.BytesIO, writer: str, state: object) -> None:
         """Note a save into memory: it may be written to a file later."""

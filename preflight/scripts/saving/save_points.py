@@ -76,6 +76,18 @@ def _saver(
     return wrap
 
 
+def _pickler(original: Callable[..., Any], watch: Watch) -> Callable[..., Any]:
+    """Take a pickle for a save where the model is in it: pickles are used for much else."""
+    save = _saver("pickle.dump", _path_in(1, "file"))(original, watch)
+
+    @functools.wraps(original)
+    def dump(*args: Any, **named: Any) -> Any:
+        saves = args and log_of(watch).is_trained(args[0])
+        return (save if saves else original)(*args, **named)
+
+    return dump
+
+
 def _given(place: tuple[int, str], args: tuple[Any, ...], named: Mapping[str, Any]) -> Any:
     number, name = place
     return named.get(name, args[number] if len(args) > number else None)
@@ -190,6 +202,7 @@ POINTS = (
             ("load", _reader("f", gives_state=True)),
         )
     ),
+    Point(module="pickle", name="dump", wrap=_pickler),
     Point(module="safetensors", name="safe_open", wrap=_reader("filename")),
     Point(module=_SAFE, name="safe_open", wrap=_reader("filename")),
     *(

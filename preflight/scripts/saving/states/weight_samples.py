@@ -79,11 +79,21 @@ def _tensors(thing: object) -> Iterator[Any]:
             todo += one.parameters()
 
 
-def is_sample(state: object, optimizers: Iterable[Any]) -> bool:
-    """Whether pictures or the like are saved, and nothing of a shape that is trained."""
-    trained = {
+def holds_trained(state: object, optimizers: Iterable[Any]) -> bool:
+    """Whether something of a shape that is trained is saved."""
+    trained = _shapes(optimizers)
+    return bool(trained) and any(one.shape in trained for one in _tensors(state))
+
+
+def _shapes(optimizers: Iterable[Any]) -> set[Any]:
+    return {
         one.shape for each in optimizers for group in each.param_groups for one in group["params"]
     }
+
+
+def is_sample(state: object, optimizers: Iterable[Any]) -> bool:
+    """Whether pictures or the like are saved, and nothing of a shape that is trained."""
+    trained = _shapes(optimizers)
     if not any(len(one) > 1 for one in trained):  # flat copies of what is trained, or nothing
         return False
     made = [one.shape for one in _tensors(state) if one.dim() > 1]
