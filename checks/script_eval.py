@@ -41,7 +41,10 @@ _LEFT = "left in eval"
 )
 def script_eval(facts: Rehearsal, job: Job) -> Iterator[Finding]:
     """Report what was raised while the script evaluated."""
-    why = f"The job trains until its first evaluation, and stops there{left_out(facts)}."
+    until = "its first evaluation, and stops there"
+    if facts.times("evaluation") > 1:
+        until = "a later evaluation than its first, and stops in it, or behind it"
+    why = f"The job trains until {until}{left_out(facts)}."
     for raised in every(facts):
         if in_evaluation(raised):
             yield told(script_eval, raised, facts, job, why)

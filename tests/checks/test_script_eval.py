@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from preflight.facts import Ended, Frame, Met, Raised, Rehearsal
@@ -21,6 +23,13 @@ def test_it_is_told_at_its_own_line() -> None:
 
     assert str(finding.at) == "train.py:20"
     assert "trains until its first evaluation" in (finding.why or "")
+
+
+def test_one_that_others_came_before_is_not_called_the_first() -> None:
+    evaluations = Met(what="evaluation", at=LINE, count=2)
+    (finding,) = ask("script-eval", replace(rehearsal("evaluation"), met=(evaluations,)))
+
+    assert "trains until a later evaluation than its first" in (finding.why or "")
 
 
 @pytest.mark.parametrize("while_at", ["setup", "training"])

@@ -160,6 +160,10 @@ SCRIPTS = {
         "optimizer = torch.optim.SGD(model.parameters())\n"
         "while True: step(torch.ones(5, 1)); optimizer.step()"
     ),
+    "steps made by hand": (
+        "while True:\n  step(torch.ones(5, 1))\n"
+        "  for one in model.parameters(): one.data -= one.grad"
+    ),
     "steps on what was drawn before": (
         "optimizer = torch.optim.SGD(model.parameters())\n"
         "held = list(loader)\nwhile True: step(held[0]); optimizer.step()"
@@ -221,6 +225,7 @@ SEEN = {
     "evaluation without gradients": ["returned", [5, 5] * 4],
     "evaluation by its mode": ["returned", [5, 5, 5, 5]],
     "steps without a loader": ["stopped", [5] * 5],
+    "steps made by hand": ["stopped", [5] * 5],
     "steps on what was drawn before": ["stopped", [5] * 5],
     "a few steps for each batch": ["returned", [5] * 8],
     "evaluation without a loader": ["returned", [5]],

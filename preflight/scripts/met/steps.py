@@ -63,6 +63,11 @@ class MetSteps:
         self.clearing.stepped(optimizer)
         self._own.stepped()
 
+    def computed(self) -> None:
+        """Take gradients for a step where no optimizer makes one: a script may do so by hand."""
+        if not self.trained.has_optimizer:
+            self._own.stepped()
+
     def tell(self) -> None:
         """Tell of it, and hear no more."""
         while self._handles:
@@ -145,7 +150,9 @@ def _backward(original: Callable[..., Any], watch: Watch) -> Callable[..., Any]:
         with numbers.backward(tensors), slopes(watch, numbers) if sought else nullcontext():
             if sought and numbers.bad_loss is not None:
                 watch.stop("what was sought is found")
-            return original(tensors, *args, **kwargs)
+            given = original(tensors, *args, **kwargs)
+        seen.computed()
+        return given
 
     return backward
 
