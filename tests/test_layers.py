@@ -59,6 +59,7 @@ FLOORS = {
     "checkpoints": 23,
     "tensors": 23,
     "sources.flaws": 23,
+    "sources.file_names": 23,
     "keys.samples": 23,
     "caches": 24,
     "sources.batch_loops": 24,

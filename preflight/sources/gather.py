@@ -18,8 +18,9 @@ from preflight.kinds.rooms import facts_of
 from preflight.ledger.recall import facts_in
 from preflight.ledger.rows import Remembered
 from preflight.ledger.store import mark_of
-from preflight.sources.all_sources import JobSources
+from preflight.sources.all_sources import facts_of_sources
 from preflight.sources.facts import SourceFacts, SourceFile
+from preflight.sources.job_sources import JobSources
 from preflight.sources.kind import EACH, NAMES, SECONDS
 from preflight.sources.mentions import stem_of, wanted_for
 from preflight.sources.tree import Tree
@@ -249,7 +250,9 @@ class Sources(Gather):
         order = {self._name(path): place for place, path in enumerate(one.paths)}
         own.files = dict(sorted(own.files.items(), key=lambda item: order[item[0]]))
         more = ((own.name, "", f"holds more than {MOST_FILES:,} sources"),)
-        facts = own.facts((one.unguarded for one in own.files.values()), more if one.cut else ())
+        facts = facts_of_sources(
+            own, (one.unguarded for one in own.files.values()), more if one.cut else ()
+        )
         self._told += _of_entries(facts, own)
         self.come += _without_some(facts, one.target)
         self.come += _unparsable(facts)

@@ -12,7 +12,7 @@ from preflight.sources.batch_loops.handed import handed_on
 from preflight.sources.batch_loops.loops import batch_loops, may_loop
 from preflight.sources.environment_reads import environment_reads
 from preflight.sources.facts import Draws, SourceFile
-from preflight.sources.file_use import files_used_in, may_use_files
+from preflight.sources.file_names.file_use import files_used_in, may_use_files
 from preflight.sources.flaws.find import flaws_in
 from preflight.sources.flaws.words import Signs, signs_in
 from preflight.sources.loader_calls import draws_in

@@ -10,7 +10,7 @@ from preflight.kinds.asked import Asked
 from preflight.pipelines.image_folder_calls import with_told_folders
 from preflight.pipelines.names.command_line import StartOfScript
 from preflight.pipelines.written import written_in
-from preflight.sources.all_sources import JobSources
+from preflight.sources.all_sources import facts_of_sources
 from preflight.sources.facts import (
     ComesTo,
     EnvironmentRead,
@@ -23,6 +23,7 @@ from preflight.sources.facts import (
     Unparsed,
 )
 from preflight.sources.flaws.tuples import returned_in
+from preflight.sources.job_sources import JobSources
 from preflight.sources.mentions import Wanted, wanted_for
 from preflight.sources.one_source import (
     Words,
@@ -118,7 +119,7 @@ def _come_to(scripts: Iterable[str], root: str, alive: Callable[[], None]) -> It
             words = Words(environment=speaks_of_environment(one.content()))
             own.files[one.name] = of_parsed(one.parsed(), one.name, words)
         own.mentions += _given_on_the_way(each, path, root, own.open(), alive)
-        judged = own.facts().reads
+        judged = facts_of_sources(own).reads
         come_to = [one for one in judged if one.off is None]
         by_imports = [one for one in come_to if one.inside is None and not one.is_lazy]
         yield ComesTo(name, tuple(map(_place, come_to)), tuple(map(_place, by_imports)))
@@ -184,7 +185,7 @@ def _read_script(source: Source, root: str, alive: Callable[[], None]) -> Source
     except UnparsableError as error:
         told = str(error.line or ""), str(error)
         own.files[name] = SourceFile(file=name, unreadable=told)
-        return own.facts()
+        return facts_of_sources(own)
     each = [SearchedText(name=name, code=parsed)]
     if not source.implied:  # a module that makes a loader is no script that is started
         way = on_the_way(path, root, alive)
@@ -222,7 +223,7 @@ def _read_script(source: Source, root: str, alive: Callable[[], None]) -> Source
     called = own.looped_over()
     own.take(_returned(one for one in each if one.name in called))
     own.mentions += _given_on_the_way(each, path, root, own.open(), alive)
-    return own.facts([unguarded_file(path, parsed, root, name)])
+    return facts_of_sources(own, [unguarded_file(path, parsed, root, name)])
 
 
 def _handed_to(first: SourceFile, path: str, root: str) -> dict[str, SourceFile]:

@@ -6,8 +6,8 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from preflight.sources.all_sources import JobSources
 from preflight.sources.facts import Mentions, Opens
+from preflight.sources.job_sources import JobSources
 from preflight.targets.targets import Source
 
 # Files that can be parsed in a fraction of a second.

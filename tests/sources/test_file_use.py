@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from preflight.sources.file_use import files_used_in, may_use_files
+from preflight.sources.file_names.file_use import files_used_in, may_use_files
 from preflight.syntax.parsing import parse_text
 
 LOAD = "def load(p):\n    text = os.path.splitext(p)[0] + '.txt'\n"

@@ -14,7 +14,7 @@ from preflight.objects.facts import Definition
 from preflight.pairing.beside_images import kinds_in
 from preflight.pairing.rules import PLAIN
 from preflight.pipelines.facts import UsesFiles
-from preflight.sources.file_absence import ASIDE, ASKS, has_raise, needing, skipping
+from preflight.sources.file_names.file_absence import ASIDE, ASKS, has_raise, needing, skipping
 from preflight.syntax.parsing import Parsed
 from preflight.syntax.running import FUNCTIONS, last_name, text_of
 
