@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from preflight.scripts.facts import in_words
+from preflight.scripts.met.loops.brought_forward import BY_COUNT
 from tests.scripts.rehearsing import Seen, dies_at, line_of, rehearse, run_plainly
 
 pytestmark = pytest.mark.slow
@@ -54,6 +55,7 @@ TESTS = {
     "step > 0 and step % Config.save_every == 0": ("", "step += 1"),
     "(i + 1) % config['train']['save_every'] == 0": ("", ""),
     "not step % 40 and step": ("step += 1", ""),
+    "step % 40 == 0 and int(step)": ("step += 1", ""),
 }
 
 
@@ -177,7 +179,7 @@ def rehearsed(folder: Path, test: str, **changes: object) -> tuple[Path, Seen]:
     return path, rehearse(path)
 
 
-@pytest.mark.parametrize("test", TESTS)
+@pytest.mark.parametrize("test", [one for one in TESTS if "int" not in one])
 def test_a_save_that_comes_once_in_many_steps_is_come_to(test: str, tmp_path: Path) -> None:
     _, seen = rehearsed(tmp_path, test)
 
@@ -194,8 +196,20 @@ def test_what_fails_there_is_told_at_the_line_of_the_plain_script(tmp_path: Path
     assert seen.told == [f"error script-stopped {path.name}:{line_of(path, 'torch.save')}"]
 
 
-def test_where_steps_take_long_it_is_said_how_many_are_to_be_taken(tmp_path: Path) -> None:
+def test_where_steps_take_long_it_comes_at_once(tmp_path: Path) -> None:
+    """As if the number in the test were smaller."""
     path, seen = rehearsed(tmp_path, "step % 40 == 0", seconds=0.5)
+
+    assert (seen.told, seen.rehearsal.not_reached) == ([], ())
+    assert seen.rehearsal.steps < 10
+    said = f"{BY_COUNT} ({path.name}:{line_of(path, 'if step')})"
+    assert said in seen.rehearsal.shortened
+
+
+def test_where_another_thing_is_asked_it_is_said_how_many_steps_are_to_be_taken(
+    tmp_path: Path,
+) -> None:
+    path, seen = rehearsed(tmp_path, "step % 40 == 0 and int(step)", seconds=0.5)
 
     assert seen.rehearsal.not_reached == ("evaluation", "save")
     said = f"--batches 41 comes to {path.name}:{line_of(path, 'if step')}"
@@ -233,6 +247,71 @@ def test_pictures_and_an_average_that_evaluates_for_good_are_no_save_and_no_eval
 
     assert (seen.told, seen.rehearsal.not_reached) == ([], ())
     assert seen.rehearsal.times("sample") >= 1
+
+
+BY_HAND = (
+    BEGINNING.replace(
+        "for x, y in DataLoader(data, batch_size=200):", "for x, y in [(X, Y)]:"
+    ).replace("lr=0.1", "lr=0.1, momentum=0.9")
+    + """
+import argparse, os
+args = argparse.ArgumentParser()
+args.add_argument("--every", type=int, default=500)
+args.add_argument("--resume")
+args = args.parse_args()
+X, Y = torch.randn(64, 8), torch.randint(0, 2, (64,))
+step = 0
+if args.resume:
+    saved = torch.load(args.resume)
+    model.load_state_dict(saved["model"])
+    optimizer.load_state_dict(saved["optimizer"])
+    step = saved["step"]
+while step < 5000:
+    at = torch.randint(64, (8,))
+    train((X[at], Y[at]))
+    step += 1
+    time.sleep(0.2)
+    if step % args.every == 0:
+        evaluate()
+        os.makedirs("out", exist_ok=True)
+        state = {"model": model.state_dict(), "optimizer": optimizer.state_dict(), "step": step}
+        torch.save(state, "out/last.pt")
+"""
+)
+FAULTS_BY_HAND = {
+    "a save into a folder that nobody made": (
+        ('os.makedirs("out", exist_ok=True)', "pass"),
+        'torch.save(state, "out/last.pt")',
+    ),
+    "a name that is nowhere": (
+        ("evaluate()\n        os.", "evaluates()\n        os."),
+        "evaluates()",
+    ),
+    "an optimizer that is not loaded": (
+        ('optimizer.load_state_dict(saved["optimizer"])', "pass"),
+        "optimizer = torch.optim",
+    ),
+}
+
+
+def test_a_training_without_a_loader_comes_to_its_save_and_goes_on_from_it(tmp_path: Path) -> None:
+    path = _written(tmp_path, BY_HAND)
+    seen = rehearse(path, wants=["SavedState", "Steps", "Resumed"])
+
+    assert (seen.told, seen.rehearsal.not_reached) == ([], ())
+    assert seen.rehearsal.times("save") == 1
+    assert any(one.startswith(BY_COUNT) for one in seen.rehearsal.shortened)
+
+
+@pytest.mark.parametrize("fault", FAULTS_BY_HAND)
+def test_what_fails_in_a_training_without_a_loader_is_told(fault: str, tmp_path: Path) -> None:
+    change, line = FAULTS_BY_HAND[fault]
+    path = _written(tmp_path, BY_HAND.replace(*change))
+    seen = rehearse(path, wants=["SavedState", "Steps", "Resumed"])
+
+    (told,) = seen.told
+    assert told.startswith("error script-")
+    assert told.endswith(f"{path.name}:{line_of(path, line)}")
 
 
 BY_TIME = {

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from preflight.scripts.met.loops.count_tests import asks_for_count
 from preflight.scripts.met.loops.counted import parsed
 from preflight.scripts.watch import Watch
 
@@ -38,6 +39,9 @@ class RareTest(NamedTuple):
     evaluates: bool
     by_time: ast.Compare | None
     """The comparison of times in it, which comes true by waiting."""
+
+    by_count: bool
+    """Whether it asks for what is true once in so many steps."""
 
     leaves: bool
     """Whether the training ends there."""
@@ -102,6 +106,7 @@ def _of_test(node: ast.If, clocks: dict[str, bool], file: str) -> Iterator[RareT
         saves=saves,
         evaluates=evaluates,
         by_time=by_time if isinstance(by_time, ast.Compare) else None,
+        by_count=asks_for_count(node.test),
         leaves=leaves,
     )
 

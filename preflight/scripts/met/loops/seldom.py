@@ -13,8 +13,9 @@ from types import FrameType
 from typing import NamedTuple
 
 from preflight.scripts.facts import Met
-from preflight.scripts.met.loops.by_time import ByTime
-from preflight.scripts.met.loops.counted import at_work, held
+from preflight.scripts.met.loops.brought_forward import BroughtForward
+from preflight.scripts.met.loops.count_tests import number, periodic
+from preflight.scripts.met.loops.counted import at_work
 from preflight.scripts.met.loops.ranks_in_step import Together
 from preflight.scripts.met.loops.rare_tests import is_worth, not_come_to, operands
 from preflight.scripts.watch import Watch
@@ -63,7 +64,7 @@ class Seldom:
     def __init__(self, watch: Watch, together: Together) -> None:
         self._watch = watch
         self._together = together
-        self._by_time = ByTime(watch)
+        self.forward = BroughtForward(watch)
         self._asked = 0
         self._was_at_zero = False
         """Whether something had come when it was asked first, as of step 0 it does."""
@@ -96,7 +97,7 @@ class Seldom:
         watch, self._a_step = self._watch, a_step
         if at is None or watch.left or watch.options.get("resuming"):
             return False
-        if self.by_time():
+        if self.forward.by_time():
             return True
         if watch.has_met("save") and watch.has_met("evaluation"):
             return False
@@ -109,26 +110,22 @@ class Seldom:
         mine = self._goes_on(dues, given, batches, at)
         return self._together.decided(f"seldom {self._asked} {at.file}:{at.line}", mine)
 
-    def by_time(self) -> bool:
-        """Whether what comes by the clock does so in the next step."""
-        return self._by_time.begins()
-
     def _goes_on(self, dues: list[_Due], given: int, batches: int | None, at: Frame) -> bool:
         watch, took = self._watch, time.monotonic() - self._begun
         if any(self._comes_now(one, given) for one in dues):
             return True
         left = (one for one in dues if (one.file, one.line) not in self._reached)
         rest = [one for one in left if self._moves(one, given)]
-        for one in sorted(rest, key=lambda one: one.left):
-            needed = given + one.left + 1
-            if batches is not None and needed > batches:
-                continue
-            if self._is_quick(one.left, given, took):
-                return True  # a stream without a length may end before
-            if batches is not None and (one.file, one.line) not in self._told:
+        in_epoch = [one for one in rest if batches is None or given + one.left < batches]
+        if any(self._is_quick(one.left, given, took) for one in in_epoch):
+            return True  # a stream without a length may end before
+        if in_epoch and self.forward.by_count():
+            return True
+        for one in sorted(in_epoch, key=lambda one: one.left) if batches is not None else ():
+            if (one.file, one.line) not in self._told:
                 self._told.add((one.file, one.line))
                 place = watch.own.frame(one.file, one.line, at.function)
-                watch.met(Met(what="seldom", at=place, name=str(needed)))
+                watch.met(Met(what="seldom", at=place, name=str(given + one.left + 1)))
         return False
 
     def _comes_now(self, one: _Due, given: int) -> bool:
@@ -188,34 +185,8 @@ def _behind_head(loop: ast.AST) -> Iterator[ast.AST]:
 
 def _of_test(node: ast.If, frame: FrameType) -> Iterator[_Due]:
     tests = operands(node.test)
-    for one in tests:
-        match one:
-            case ast.Compare(
-                left=ast.BinOp(op=ast.Mod(), left=count, right=every),
-                ops=[ast.Eq()],
-                comparators=[rest],
-            ):
-                numbers = [_number(each, frame) for each in (count, every, rest)]
-            case ast.UnaryOp(
-                op=ast.Not(), operand=ast.BinOp(op=ast.Mod(), left=count, right=every)
-            ):
-                numbers = [_number(count, frame), _number(every, frame), 0]
-            case _:
-                continue
-        known = [each for each in numbers if each is not None]
-        if len(known) == len(numbers) and known[1] > 0:
+    for asked in filter(None, map(periodic, tests)):
+        count, every, rest = (number(each, frame) for each in asked)
+        if count is not None and every is not None and rest is not None and every > 0:
             file = frame.f_code.co_filename
-            yield _Due(file, node.lineno, known[0], known[1], known[2] % known[1], len(tests) > 1)
-
-
-def _number(node: ast.expr, frame: FrameType) -> int | None:
-    """Give a whole number that a name, an entry or a sum of these is."""
-    match node:
-        case ast.BinOp(left=left, op=ast.Add() | ast.Sub() as op, right=right):
-            one, two = _number(left, frame), _number(right, frame)
-            if one is None or two is None:
-                return None
-            return one + two if isinstance(op, ast.Add) else one - two
-    value = held(node, frame)
-    is_whole = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return int(value) if is_whole and value == int(value) else None
+            yield _Due(file, node.lineno, count, every, rest % every, len(tests) > 1)

@@ -1,19 +1,20 @@
-"""Evaluations and saves that come by the clock: they are come to as if the time had passed.
+"""Evaluations and saves that come by the clock, or once in many steps: they are come to at once.
 
-A debugger's jump does so without an edit: at `if time.time() - last > 600:` the script goes on with
-the next line, once.
+It is as if the time had passed, or the steps been taken. A debugger's jump does so without an edit:
+at `if time.time() - last > 600:`, or at `if step % 500 == 0:`, the script goes on with the next
+line, once.
 """
 
 from __future__ import annotations
 
-import ast
 import sys
 import time
+from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
 from preflight.processes.rank import ranks_in_group
-from preflight.scripts.met.loops.counted import held
+from preflight.scripts.met.loops.count_tests import comes_by_count, is_true
 from preflight.scripts.met.loops.rare_tests import RareTest, not_come_to, operands
 from preflight.scripts.watch import Watch
 
@@ -23,29 +24,39 @@ _SECONDS = 10.0
 BY_CLOCK = "the time to what comes by the clock"
 """Begins what is told where such a test was made true."""
 
-_COMPARED = {ast.Eq: "__eq__", ast.NotEq: "__ne__", ast.Gt: "__gt__", ast.GtE: "__ge__"}
+BY_COUNT = "the steps to what comes once in many of them"
+"""As above, of a test of a count."""
 
 
-class ByTime:
+class BroughtForward:
     """Has each such test of a script come true once."""
 
     def __init__(self, watch: Watch) -> None:
         self._watch = watch
-        self._is_begun = False
+        self._begun: set[str] = set()
         self._due: dict[tuple[str, int], RareTest] = {}
+        self._words = ""
         self._until = 0.0
 
-    def begins(self) -> bool:
-        """Whether there are such tests, which come true in the next step."""
+    def by_time(self) -> bool:
+        """Whether there are tests of a clock, which come true in the next step."""
+        return self._begins(BY_CLOCK, lambda one: one.by_time is not None)
+
+    def by_count(self) -> bool:
+        """Whether there are tests of a count, which come true in the next step."""
+        return self._begins(BY_COUNT, lambda one: one.by_count)
+
+    def _begins(self, words: str, is_meant: Callable[[RareTest], bool]) -> bool:
         is_first_run = not (self._watch.left or self._watch.options.get("resuming"))
-        if self._is_begun or not is_first_run or sys.gettrace() or ranks_in_group() > 1:
+        if words in self._begun or not is_first_run or self._is_traced or ranks_in_group() > 1:
             self._end()
             return False
-        self._is_begun = True
+        self._begun.add(words)
+        self._words = words
         self._due = {
             (one.file, one.line): one
             for one in not_come_to(self._watch)
-            if one.by_time is not None and not one.leaves and one.body > one.line
+            if is_meant(one) and not one.leaves and one.body > one.line
         }
         if not self._due:
             return False
@@ -54,6 +65,11 @@ class ByTime:
             frame.f_trace = self._follow
         sys.settrace(self._called)
         return True
+
+    @property
+    def _is_traced(self) -> bool:
+        """Whether somebody else follows the script, such as a debugger."""
+        return sys.gettrace() not in (None, self._called)
 
     def _end(self) -> None:
         if sys.gettrace() == self._called:
@@ -66,7 +82,7 @@ class ByTime:
 
     def _follow(self, frame: FrameType, event: str, _given: object) -> Any:
         one = self._due.get((frame.f_code.co_filename, frame.f_lineno))
-        if event != "line" or one is None or not _is_else_true(one, frame):
+        if event != "line" or one is None or not self._comes(one, frame):
             return self._follow
         del self._due[one.file, one.line]
         at = self._watch.own.frame(one.file, one.line, frame.f_code.co_name)
@@ -74,24 +90,10 @@ class ByTime:
             frame.f_lineno = one.body  # type: ignore[misc]
         except ValueError:  # it stands in what cannot be jumped in
             return self._follow
-        self._watch.shortened(f"{BY_CLOCK} ({at.file}:{at.line})")
+        self._watch.shortened(f"{self._words} ({at.file}:{at.line})")
         return self._follow
 
-
-def _is_else_true(one: RareTest, frame: FrameType) -> bool:
-    return all(each is one.by_time or _is_true(each, frame) for each in operands(one.test))
-
-
-def _is_true(test: ast.expr, frame: FrameType) -> bool:
-    """Whether a test is known to be true without a call."""
-    match test:
-        case ast.UnaryOp(op=ast.Not(), operand=inner):
-            value = held(inner, frame)
-            return isinstance(value, (bool, int, str)) and not value
-        case ast.Compare(left=left, ops=[op], comparators=[right]):
-            one, two = held(left, frame), held(right, frame)
-            is_plain = all(isinstance(each, (bool, int, float, str)) for each in (one, two))
-            name = _COMPARED.get(type(op), "")
-            return is_plain and bool(name) and getattr(one, name)(two) is True
-    value = held(test, frame)
-    return isinstance(value, (bool, int, str)) and bool(value)
+    def _comes(self, one: RareTest, frame: FrameType) -> bool:
+        if self._words == BY_COUNT:
+            return comes_by_count(one.test, frame)
+        return all(each is one.by_time or is_true(each, frame) for each in operands(one.test))

@@ -1,0 +1,125 @@
+"""Tests that come true once in many steps, and whether this training ever takes so many."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterator
+from types import FrameType
+from typing import Any, NamedTuple
+
+from preflight.scripts.met.loops.counted import at_work, held
+
+# Who wants no evaluation at all, writes that it comes once in so many steps.
+_NEVER = 1_000_000
+
+_COMPARED = {ast.Eq: "__eq__", ast.NotEq: "__ne__", ast.Gt: "__gt__", ast.GtE: "__ge__"}
+_RANGES = frozenset({"range", "trange"})
+
+
+class Periodic(NamedTuple):
+    """`steps % every == rest`."""
+
+    steps: ast.expr
+    every: ast.expr
+    rest: ast.expr
+
+
+def periodic(test: ast.expr) -> Periodic | None:
+    """Give what a test asks that is true once in so many steps."""
+    match test:
+        case ast.Compare(
+            left=ast.BinOp(op=ast.Mod(), left=count, right=every),
+            ops=[ast.Eq()],
+            comparators=[rest],
+        ):
+            return Periodic(count, every, rest)
+        case ast.UnaryOp(op=ast.Not(), operand=ast.BinOp(op=ast.Mod(), left=count, right=every)):
+            return Periodic(count, every, ast.Constant(0))
+    return None
+
+
+def asks_for_count(test: ast.expr) -> bool:
+    """Whether a test, or a part of it, is true once in so many steps."""
+    parts = test.values if isinstance(test, ast.BoolOp) else ()
+    return periodic(test) is not None or any(map(asks_for_count, parts))
+
+
+def comes_by_count(test: ast.expr, frame: FrameType) -> bool:
+    """Whether a test is true as soon as this training has taken steps enough."""
+    if isinstance(test, ast.BoolOp):
+        parts = [comes_by_count(one, frame) or is_true(one, frame) for one in test.values]
+        return all(parts) if isinstance(test.op, ast.And) else any(parts)
+    asked = periodic(test)
+    every = None if asked is None else number(asked.every, frame)
+    if asked is None or every is None or not 1 < every < _NEVER:
+        return False
+    return every <= _most(asked.steps, frame)
+
+
+def is_true(test: ast.expr, frame: FrameType) -> bool:
+    """Whether a test is known to be true without a call."""
+    match test:
+        case ast.UnaryOp(op=ast.Not(), operand=inner):
+            value = held(inner, frame)
+            return isinstance(value, (bool, int, str)) and not value
+        case ast.Compare(left=left, ops=[op], comparators=[right]):
+            one, two = held(left, frame), held(right, frame)
+            is_plain = all(isinstance(each, (bool, int, float, str)) for each in (one, two))
+            name = _COMPARED.get(type(op), "")
+            return is_plain and bool(name) and getattr(one, name)(two) is True
+    value = held(test, frame)
+    return isinstance(value, (bool, int, str)) and bool(value)
+
+
+def number(node: ast.expr, frame: FrameType) -> int | None:
+    """Give a whole number that a name, an entry or a sum of these is."""
+    match node:
+        case ast.BinOp(left=left, op=ast.Add() | ast.Sub() as op, right=right):
+            one, two = number(left, frame), number(right, frame)
+            if one is None or two is None:
+                return None
+            return one + two if isinstance(op, ast.Add) else one - two
+    value = held(node, frame)
+    is_whole = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return int(value) if is_whole and value == int(value) else None
+
+
+def _most(count: ast.expr, frame: FrameType) -> int:
+    """Say how far a count comes that begins anew with a loop; none does that is kept elsewhere."""
+    names = {one.id for one in ast.walk(count) if isinstance(one, ast.Name)}
+    ends = (
+        _end(loop, frame)
+        for loop in at_work(frame, ast.For)
+        if isinstance(loop, ast.For)
+        and names & {one.id for one in ast.walk(loop.target) if isinstance(one, ast.Name)}
+    )
+    return min(ends, default=sys.maxsize)
+
+
+def _end(loop: ast.For, frame: FrameType) -> int:
+    """Give the number at which a loop ends; 0: nobody knows."""
+    for call in (one for one in ast.walk(loop.iter) if isinstance(one, ast.Call)):
+        if getattr(call.func, "id", getattr(call.func, "attr", "")) in _RANGES:
+            return _number_of_end(call, frame)
+    return max(map(_length, _held_in(loop.iter, frame)), default=0)
+
+
+def _number_of_end(call: ast.Call, frame: FrameType) -> int:
+    ends = call.args[:1] if len(call.args) == 1 else call.args[1:2]
+    return next((number(one, frame) or 0 for one in ends), 0)
+
+
+def _held_in(node: ast.expr, frame: FrameType) -> Iterator[Any]:
+    """Give what a loop goes over, or what is handed to `enumerate` or `tqdm` for it."""
+    args = node.args if isinstance(node, ast.Call) else ()
+    yield from (one for each in args for one in _held_in(each, frame))
+    if not isinstance(node, ast.Call):
+        yield held(node, frame)
+
+
+def _length(thing: Any) -> int:
+    try:
+        return len(thing)
+    except Exception:  # noqa: BLE001  the user's own, or it has none
+        return 0
