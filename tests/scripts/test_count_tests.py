@@ -22,6 +22,7 @@ COMES = {
     "one of several processes": "while True: at(); count % cfg.every == 0 and rank == 0",
     "the last step, or a guarded one": "while 1: at(); last or (every > 0 and count % every == 0)",
     "a list": "for number, one in enumerate(data): at(); number % 500 == 0",
+    "a function that says so": "while True: at(); count and divisible_by(count, every)",
     "an epoch of many": "for epoch in range(100): at(); (epoch + 1) % 50 == 0",
 }
 
@@ -35,6 +36,8 @@ STAYS = {
     "switched off": "while True: at(); off > 0 and count % off == 0",
     "by what is computed": "while True: at(); count % many() == 0",
     "something else is asked, too": "while True: at(); count % 500 == 0 and ready()",
+    "a function that says more": "while True: at(); every_so_often(count, every)",
+    "a function of another form": "while True: at(); every_one(count)",
     "another process": "while True: at(); count % 500 == 0 and rank == 1",
     "in every step": "while True: at(); count % 1 == 0",
 }
@@ -42,6 +45,12 @@ STAYS = {
 NAMES = """
 data, few, count, every, off, start = [0] * 600, [0] * 5, 3, 500, 0, 0
 master, last, rank = True, False, 0
+def divisible_by(number, by):
+    return number % by == 0
+def every_so_often(number, by):
+    print(number)
+    return number % by == 0
+def every_one(number): return number % 1 == 0
 def drawn(): yield 1
 def many(): return 600
 def ready(): return True

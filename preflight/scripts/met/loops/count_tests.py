@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import ast
+import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from types import FrameType
 from typing import Any, NamedTuple
 
-from preflight.scripts.met.loops.counted import at_work, held
+from preflight.scripts.met.loops.counted import at_work, held, parsed
 
 # Who wants no evaluation at all, writes that it comes once in so many steps.
 _NEVER = 1_000_000
 
 _COMPARED = {ast.Eq: "__eq__", ast.NotEq: "__ne__", ast.Gt: "__gt__", ast.GtE: "__ge__"}
+# Functions that are most likely true once in so many steps, before it is read what they say.
+_BY_NAME = re.compile(r"divisible|multiple_of|every", re.IGNORECASE)
+
 _RANGES = frozenset({"range", "trange"})
 
 
@@ -25,8 +29,11 @@ class Periodic(NamedTuple):
     rest: ast.expr
 
 
-def periodic(test: ast.expr) -> Periodic | None:
-    """Give what a test asks that is true once in so many steps."""
+def periodic(test: ast.expr, frame: FrameType | None = None) -> Periodic | None:
+    """Give what a test asks that is true once in so many steps.
+
+    A call of a function that says no more than that is read as what it says, by a frame.
+    """
     match test:
         case ast.Compare(
             left=ast.BinOp(op=ast.Mod(), left=count, right=every),
@@ -36,13 +43,32 @@ def periodic(test: ast.expr) -> Periodic | None:
             return Periodic(count, every, rest)
         case ast.UnaryOp(op=ast.Not(), operand=ast.BinOp(op=ast.Mod(), left=count, right=every)):
             return Periodic(count, every, ast.Constant(0))
+        case ast.Call(args=args, keywords=[]) if frame is not None:
+            return _called(held(test.func, frame), args)
+    return None
+
+
+def _called(function: Any, args: Sequence[ast.expr]) -> Periodic | None:
+    """Read `divisible_by(step, every)` as what is in its one line, `return step % every == 0`."""
+    code: Any = getattr(function, "__code__", None)
+    tree = parsed(code.co_filename) if code is not None else None
+    for one in ast.walk(tree) if tree is not None else ():
+        match one:
+            case ast.FunctionDef(lineno=code.co_firstlineno, body=[ast.Return(value=value)]):
+                names = [each.arg for each in one.args.args]
+                asked = None if value is None else periodic(value)
+                if asked is None or len(names) != len(args):
+                    return None
+                given = dict(zip(names, args, strict=True))
+                return Periodic(*(given.get(getattr(part, "id", ""), part) for part in asked))
     return None
 
 
 def asks_for_count(test: ast.expr) -> bool:
     """Whether a test, or a part of it, is true once in so many steps."""
     parts = test.values if isinstance(test, ast.BoolOp) else ()
-    return periodic(test) is not None or any(map(asks_for_count, parts))
+    is_called = isinstance(test, ast.Call) and _BY_NAME.search(ast.unparse(test.func))
+    return bool(is_called) or periodic(test) is not None or any(map(asks_for_count, parts))
 
 
 def comes_by_count(test: ast.expr, frame: FrameType) -> bool:
@@ -50,7 +76,7 @@ def comes_by_count(test: ast.expr, frame: FrameType) -> bool:
     if isinstance(test, ast.BoolOp):
         parts = [comes_by_count(one, frame) or is_true(one, frame) for one in test.values]
         return all(parts) if isinstance(test.op, ast.And) else any(parts)
-    asked = periodic(test)
+    asked = periodic(test, frame)
     every = None if asked is None else number(asked.every, frame)
     if asked is None or every is None or not 1 < every < _NEVER:
         return False

@@ -94,7 +94,8 @@ def _of_test(node: ast.If, clocks: dict[str, bool], file: str) -> Iterator[RareT
     if not (saves or evaluates):
         return
     by_time = next((one for one in operands(node.test) if _comes_by_time(one, clocks)), None)
-    if by_time is None and not _counts(node.test):
+    by_count = asks_for_count(node.test)
+    if by_time is None and not by_count and not _counts(node.test):
         return
     nodes = (each for part in node.body for each in ast.walk(part))
     leaves = any(isinstance(one, _LEAVES) for one in nodes) or any(map(_EXITS.search, calls))
@@ -106,7 +107,7 @@ def _of_test(node: ast.If, clocks: dict[str, bool], file: str) -> Iterator[RareT
         saves=saves,
         evaluates=evaluates,
         by_time=by_time if isinstance(by_time, ast.Compare) else None,
-        by_count=asks_for_count(node.test),
+        by_count=by_count,
         leaves=leaves,
     )
 

@@ -185,7 +185,7 @@ def _behind_head(loop: ast.AST) -> Iterator[ast.AST]:
 
 def _of_test(node: ast.If, frame: FrameType) -> Iterator[_Due]:
     tests = operands(node.test)
-    for asked in filter(None, map(periodic, tests)):
+    for asked in (each for one in tests if (each := periodic(one, frame)) is not None):
         count, every, rest = (number(each, frame) for each in asked)
         if count is not None and every is not None and rest is not None and every > 0:
             file = frame.f_code.co_filename
