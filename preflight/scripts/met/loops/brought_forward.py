@@ -18,8 +18,8 @@ from preflight.scripts.met.loops.count_tests import comes_by_count, is_true
 from preflight.scripts.met.loops.rare_tests import RareTest, not_come_to, operands
 from preflight.scripts.watch import Watch
 
-# For how long such a test is waited for, in seconds.
-_SECONDS = 10.0
+# For how long such a test is waited for, and for how long what stands behind it, in seconds.
+_SECONDS, _BEHIND = 10.0, 30.0
 
 BY_CLOCK = "the time to what comes by the clock"
 """Begins what is told where such a test was made true."""
@@ -37,6 +37,8 @@ class BroughtForward:
         self._due: dict[tuple[str, int], RareTest] = {}
         self._words = ""
         self._until = 0.0
+        self._within: tuple[FrameType, range] | None = None
+        """What has come and is at work."""
 
     def by_time(self) -> bool:
         """Whether there are tests of a clock, which come true in the next step."""
@@ -56,11 +58,11 @@ class BroughtForward:
         self._due = {
             (one.file, one.line): one
             for one in not_come_to(self._watch)
-            if is_meant(one) and not one.leaves and one.body > one.line
+            if is_meant(one) and not one.leaves and one.body.start > one.line
         }
         if not self._due:
             return False
-        self._until = time.monotonic() + _SECONDS
+        self._until, self._within = time.monotonic() + _SECONDS, None
         for frame in self._watch.frames():
             frame.f_trace = self._follow
         sys.settrace(self._called)
@@ -76,20 +78,32 @@ class BroughtForward:
             sys.settrace(None)
 
     def _called(self, frame: FrameType, _event: str, _given: object) -> Any:
+        """Follow the script's own frames, for a while.
+
+        Raises:
+            Stopped: what has come takes long; in the job it does so when nobody waits for it.
+        """
         if time.monotonic() > self._until:
             self._end()
+            if self._within is not None:
+                self._watch.shortened(f"what comes then to {_BEHIND:g} s")
+                self._watch.stop("what comes seldom")
         return self._follow if self._watch.is_own(frame) else None
 
     def _follow(self, frame: FrameType, event: str, _given: object) -> Any:
+        if self._within is not None and self._within[0] is frame:
+            is_over = event == "return" or frame.f_lineno not in self._within[1]
+            self._within = None if is_over else self._within
         one = self._due.get((frame.f_code.co_filename, frame.f_lineno))
         if event != "line" or one is None or not self._comes(one, frame):
             return self._follow
         del self._due[one.file, one.line]
         at = self._watch.own.frame(one.file, one.line, frame.f_code.co_name)
         try:
-            frame.f_lineno = one.body  # type: ignore[misc]
+            frame.f_lineno = one.body.start  # type: ignore[misc]
         except ValueError:  # it stands in what cannot be jumped in
             return self._follow
+        self._until, self._within = time.monotonic() + _BEHIND, (frame, one.body)
         self._watch.shortened(f"{self._words} ({at.file}:{at.line})")
         return self._follow
 

@@ -32,8 +32,8 @@ class RareTest(NamedTuple):
     file: str
     test: ast.expr
     line: int
-    body: int
-    """The first line behind it."""
+    body: range
+    """The lines behind it."""
 
     saves: bool
     evaluates: bool
@@ -103,7 +103,7 @@ def _of_test(node: ast.If, clocks: dict[str, bool], file: str) -> Iterator[RareT
         file=file,
         test=node.test,
         line=node.lineno,
-        body=node.body[0].lineno,
+        body=range(node.body[0].lineno, (node.body[-1].end_lineno or 0) + 1),
         saves=saves,
         evaluates=evaluates,
         by_time=by_time if isinstance(by_time, ast.Compare) else None,
