@@ -303,6 +303,30 @@ def test_a_training_without_a_loader_comes_to_its_save_and_goes_on_from_it(tmp_p
     assert any(one.startswith(BY_COUNT) for one in seen.rehearsal.shortened)
 
 
+BY_EPOCHS = (
+    BEGINNING
+    + """
+for epoch in range(100):
+    for batch in loader:
+        train(batch)
+        time.sleep(0.5)
+    if (epoch + 1) % 50 == 0:
+        evaluate()
+        torch.save(model.state_dict(), 'last.pt')
+"""
+)
+
+
+@pytest.mark.parametrize(("every", "not_reached"), [(50, ()), (500, ("evaluation", "save"))])
+def test_what_comes_once_in_many_epochs_is_come_to_where_there_are_as_many(
+    tmp_path: Path, every: int, not_reached: tuple[str, ...]
+) -> None:
+    path = _written(tmp_path, BY_EPOCHS.replace("% 50", f"% {every}"))
+    seen = rehearse(path)
+
+    assert (seen.told, seen.rehearsal.not_reached) == ([], not_reached)
+
+
 @pytest.mark.parametrize("fault", FAULTS_BY_HAND)
 def test_what_fails_in_a_training_without_a_loader_is_told(fault: str, tmp_path: Path) -> None:
     change, line = FAULTS_BY_HAND[fault]

@@ -79,19 +79,12 @@ class Passes:
             watch.shortened(f"epochs after the first {watch.epochs} to 1 batch")
             return 1
         words = f"training to {counted(len(steps) - 1, 'epoch')}{place}"
-        if self._goes_for_more() or self._leaves(words):
+        if self.seldom.forward.by_count() or self._leaves(words):
             return 1
         self._ended = self._ended or f"{words}, and not to what stands behind"
         watch.shortened(self._ended)
         watch.stop("epochs")
         return 0
-
-    def _goes_for_more(self) -> bool:
-        """Have what comes once in many steps come now, if anything does, and go on for a while."""
-        if not self.seldom.forward.by_count():
-            return False
-        self._enough = None
-        return True
 
     def _leaves(self, words: str) -> bool:
         """Have a loop around it end, if one can, and the script go on for a while."""
@@ -138,7 +131,7 @@ class Passes:
         if self._is_soon(f"batch {self._beyond}{place}"):
             return True
         words = f"training to what came of {_TO_THE_END:g} s: it counts batches{place}"
-        if self._goes_for_more() or self._leaves(words):
+        if self.seldom.forward.by_count() or self._leaves(words):
             return True
         watch.shortened(f"{words}, and not to what stands behind")
         watch.stop("batches")
