@@ -151,6 +151,7 @@ def test_tensors_that_are_shared_by_files_take_no_descriptor() -> None:
 JOB = '''\
 """Loaders of which some take more open files than there are."""
 
+import contextlib
 import os
 import resource
 import signal
@@ -229,12 +230,15 @@ if __name__ == "__main__":
         sys.stdout.flush()
         pid = os.fork()
         if not pid:
+            os.setpgid(0, 0)
             signal.alarm(6)
             try:
                 print(make.__name__, train(make), flush=True)
             finally:
                 os._exit(0)
         os.waitpid(pid, 0)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(pid, signal.SIGKILL)  # workers that it has left, which hold our output open
 '''
 
 NAMES = ("many", "large", "few", "by_files", "stacked", "alone", "memory")
