@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from preflight.scripts.met.loops import brought_forward
-from preflight.scripts.met.loops.brought_forward import BY_COUNT, BroughtForward
+from preflight.scripts.met.lines import brought_forward
+from preflight.scripts.met.lines.brought_forward import BY_COUNT, BroughtForward
 from preflight.scripts.watch import TOLD, Stopped
 from tests.scripts.rehearsing import installed, line_of
 

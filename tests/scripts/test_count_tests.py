@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from preflight.scripts.met.loops.count_tests import asks_for_count, comes_by_count
+from preflight.scripts.met.lines.count_tests import asks_for_count, comes_by_count
 
 COMES = {
     "a range": "for step in range(1000): at(); step % 500 == 0",

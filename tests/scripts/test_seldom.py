@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from preflight.scripts.facts import in_words
-from preflight.scripts.met.loops.brought_forward import BY_COUNT
+from preflight.scripts.met.lines.brought_forward import BY_COUNT
 from tests.scripts.rehearsing import Seen, dies_at, line_of, rehearse, run_plainly
 
 pytestmark = pytest.mark.slow

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from types import FrameType
 from typing import Any
 
-from preflight.scripts.met.loops.counted import at_work, calls_with, held
+from preflight.scripts.met.lines.counted import at_work, calls_with, held
 from preflight.scripts.met.steps import numbers_of
 from preflight.scripts.points import Point
 from preflight.scripts.watch import Watch

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from preflight.scripts.met.loops.brought_forward import BroughtForward
+from preflight.scripts.met.lines.brought_forward import BroughtForward
 from preflight.scripts.met.loops.leaving import Leaving
 from preflight.scripts.met.loops.ranks_in_step import Together
 from preflight.scripts.watch import Watch

@@ -10,7 +10,7 @@ from types import FrameType
 from typing import Any, NamedTuple
 
 from preflight.scripts.facts import Met
-from preflight.scripts.met.loops.counted import at_work, parsed
+from preflight.scripts.met.lines.counted import at_work, parsed
 from preflight.scripts.points import Point
 from preflight.scripts.watch import Watch
 from preflight.users_code.facts import Frame

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from preflight.scripts.facts import Raised, Rehearsal
-from preflight.scripts.met.loops.counted import parsed
+from preflight.scripts.met.lines.counted import parsed
 from preflight.syntax.running import last_name
 from preflight.users_code.facts import Frame
 

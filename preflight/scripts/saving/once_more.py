@@ -14,7 +14,7 @@ from dataclasses import replace
 from preflight.findings.check import Facts
 from preflight.kinds.asked import Asked
 from preflight.scripts.facts import Raised, Rehearsal, RunMore
-from preflight.scripts.met.loops.brought_forward import BY_CLOCK
+from preflight.scripts.met.lines.brought_forward import BY_CLOCK
 from preflight.scripts.read import look as run
 from preflight.scripts.surroundings.standard_input import kept_in
 from preflight.training.facts import Steps

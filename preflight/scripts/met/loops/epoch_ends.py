@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from preflight.loaders.epoch import epoch_of
 from preflight.processes.rank import ranks_in_group
-from preflight.scripts.met.loops.counted import at_work, counts_by_length
+from preflight.scripts.met.lines.counted import at_work, counts_by_length
 from preflight.scripts.met.loops.ranks_in_step import Together
 from preflight.scripts.watch import Watch
 from preflight.users_code.facts import Frame

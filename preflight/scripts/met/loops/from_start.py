@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from types import FrameType
 
-from preflight.scripts.met.loops.counted import at_work, held, parsed
+from preflight.scripts.met.lines.counted import at_work, held, parsed
 from preflight.scripts.watch import Watch
 
 _RANGES = ("range", "trange")

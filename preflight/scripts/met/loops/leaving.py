@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from types import FrameType
 from typing import Any
 
-from preflight.scripts.met.loops.ways_out import WayOut, ways_out
+from preflight.scripts.met.lines.ways_out import WayOut, ways_out
 from preflight.scripts.watch import Watch
 
 # How many loops around each other are left, and how long what stands behind may take, in seconds.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import time
 
-from preflight.scripts.met.loops.counted import counts_itself
+from preflight.scripts.met.lines.counted import counts_itself
 from preflight.scripts.met.loops.epoch_ends import Beginnings
 from preflight.scripts.met.loops.leaving import Leaving
 from preflight.scripts.met.loops.ranks_in_step import Together

@@ -13,11 +13,11 @@ from types import FrameType
 from typing import NamedTuple
 
 from preflight.scripts.facts import Met
-from preflight.scripts.met.loops.brought_forward import BroughtForward
-from preflight.scripts.met.loops.count_tests import number, periodic
-from preflight.scripts.met.loops.counted import at_work
+from preflight.scripts.met.lines.brought_forward import BroughtForward
+from preflight.scripts.met.lines.count_tests import number, periodic
+from preflight.scripts.met.lines.counted import at_work
+from preflight.scripts.met.lines.rare_tests import is_worth, not_come_to, operands
 from preflight.scripts.met.loops.ranks_in_step import Together
-from preflight.scripts.met.loops.rare_tests import is_worth, not_come_to, operands
 from preflight.scripts.watch import Watch
 from preflight.users_code.facts import Frame
 

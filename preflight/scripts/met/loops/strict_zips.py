@@ -10,7 +10,7 @@ import ast
 from types import FrameType
 from typing import Any, NamedTuple
 
-from preflight.scripts.met.loops.counted import at_work
+from preflight.scripts.met.lines.counted import at_work
 from preflight.scripts.met.loops.epoch_ends import NEXT, WholeEpoch, goes_to_its_end, whole_epoch
 from preflight.scripts.watch import Watch
 from preflight.users_code.facts import Frame

@@ -12,7 +12,7 @@ from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
 from preflight.objects.facts import Definition
-from preflight.scripts.met.loops.counted import at_work, held, parsed
+from preflight.scripts.met.lines.counted import at_work, held, parsed
 from preflight.scripts.watch import Watch
 from preflight.users_code.facts import Frame
 

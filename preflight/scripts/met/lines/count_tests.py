@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from types import FrameType
 from typing import Any, NamedTuple
 
-from preflight.scripts.met.loops.counted import at_work, held, parsed
+from preflight.scripts.met.lines.counted import at_work, held, parsed
 
 # Who wants no evaluation at all, writes that it comes once in so many steps.
 _NEVER = 1_000_000

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from types import FrameType
 from typing import NamedTuple
 
-from preflight.scripts.met.loops.counted import parsed
+from preflight.scripts.met.lines.counted import parsed
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 

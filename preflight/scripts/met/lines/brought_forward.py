@@ -14,8 +14,8 @@ from types import FrameType
 from typing import Any
 
 from preflight.processes.rank import ranks_in_group
-from preflight.scripts.met.loops.count_tests import comes_by_count, is_true
-from preflight.scripts.met.loops.rare_tests import RareTest, not_come_to, operands
+from preflight.scripts.met.lines.count_tests import comes_by_count, is_true
+from preflight.scripts.met.lines.rare_tests import RareTest, not_come_to, operands
 from preflight.scripts.watch import Watch
 
 # For how long such a test is waited for, and for how long what stands behind it, in seconds.

@@ -9,8 +9,8 @@ import sys
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from preflight.scripts.met.loops.count_tests import asks_for_count
-from preflight.scripts.met.loops.counted import parsed
+from preflight.scripts.met.lines.count_tests import asks_for_count
+from preflight.scripts.met.lines.counted import parsed
 from preflight.scripts.watch import Watch
 
 # What is called there that is worth a way to it.
