@@ -151,6 +151,11 @@ def _may_come_of_us(error: BaseException, told: Raised) -> bool:
 def _raised_at_end(error: BaseException, watch: Watch) -> Ended:
     """Tell of an exception; behind a loop that we have left, not of what may come of that."""
     told = raised(error, watch)
+    if any(one(error) for one in watch.too_early):
+        at = told.frames[-1]
+        what = f"{type(error).__name__} at {at.file}:{at.line}"
+        watch.shortened(f"what comes then to {what}, which may come of steps that it lacks")
+        return Ended(how="stopped")
     if not watch.left:
         return Ended(how="raised", code=1, raised=told)
     if _may_come_of_us(error, told) or _says_so_itself(error, watch):

@@ -107,6 +107,9 @@ class Watch:
     lacks: list[Callable[[BaseException], Lack | None]] = field(default_factory=list)
     """Asked what an exception was raised for want of, in a rehearsal alone."""
 
+    too_early: list[Callable[[BaseException], bool]] = field(default_factory=list)
+    """Asked whether an exception may come of steps that the script has not taken, for our doing."""
+
     shows_us: bool = False
     """Whether tracebacks show our own lines, since these have failed."""
 

@@ -66,8 +66,9 @@ def ran(folder: Path, *, process: int = 0) -> tuple[list[object], list[str]]:
 def test_each_test_is_made_true_once(tmp_path: Path) -> None:
     seen, said = ran(tmp_path)
 
-    assert seen == [1, 2, True, "evaluated", *["sampled"] * 9, 4, 5, 6, 7, 8]
-    assert said == [f"{BY_COUNT} (train.py:{line_of(tmp_path / 'train.py', 'step % 500')})"]
+    assert seen == [1, 2, True, "evaluated", *["sampled"] * 9, 4, "saved", 5, 6, 7, 8]
+    lines = [line_of(tmp_path / "train.py", f"step % {one}") for one in (500, 400)]
+    assert said == [f"{BY_COUNT} (train.py:{line})" for line in lines]
 
 
 def test_one_of_another_process_is_left_alone_and_the_next_is_come_to(tmp_path: Path) -> None:

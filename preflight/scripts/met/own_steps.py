@@ -55,6 +55,7 @@ class OwnSteps:
         words = (
             f"training to what came of {took:.0f} s: its steps take no batches of a loader{place}"
         )
+        self._forward.end()
         if self._leaving.can_leave(words):
             self._since = time.monotonic()
             return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import re
 import sys
 from collections.abc import Iterator, Sequence
@@ -109,6 +110,24 @@ def number(node: ast.expr, frame: FrameType) -> int | None:
     value = held(node, frame)
     is_whole = isinstance(value, (int, float)) and not isinstance(value, bool)
     return int(value) if is_whole and value == int(value) else None
+
+
+def goes_with(one: ast.expr, other: ast.expr, frame: FrameType) -> bool:
+    """Whether a test is true whenever another one is: it asks for a part of as many steps."""
+    for part, whole in itertools.product(_asked(one, frame), _asked(other, frame)):
+        few, many = number(part.every, frame), number(whole.every, frame)
+        same = [ast.unparse(each.steps) + ast.unparse(each.rest) for each in (part, whole)]
+        if few and many and many % few == 0 and same[0] == same[1]:
+            return True
+    return False
+
+
+def _asked(test: ast.expr, frame: FrameType) -> list[Periodic]:
+    """Give all that a test asks for which is true once in so many steps."""
+    if isinstance(test, ast.BoolOp):
+        return [each for one in test.values for each in _asked(one, frame)]
+    asked = periodic(test, frame)
+    return [] if asked is None else [asked]
 
 
 def _most(count: ast.expr, frame: FrameType) -> int:

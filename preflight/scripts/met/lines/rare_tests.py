@@ -26,6 +26,16 @@ _LEAVES = (ast.Break, ast.Return, ast.Raise)
 _EXITS = re.compile(r"(^|\.)_?(exit|abort|requeue\w*)$")
 
 
+class CountTest(NamedTuple):
+    """A test that is true once in so many steps, whatever stands behind it."""
+
+    test: ast.expr
+    line: int
+    body: range
+    function: int
+    """The line at which its function begins; 0: the module."""
+
+
 class RareTest(NamedTuple):
     """One such test."""
 
@@ -66,6 +76,28 @@ def rare_tests(file: str) -> tuple[RareTest, ...]:
     return () if tree is None else tuple(_within(tree, {}, file))
 
 
+@functools.lru_cache(maxsize=64)
+def count_tests(file: str) -> dict[int, CountTest]:
+    """Give all tests of a count in a file, by their lines."""
+    tree = parsed(file)
+    every = [] if tree is None else [*_count_tests(tree, 0)]
+    return {one.line: one for one in every}
+
+
+def _count_tests(node: ast.AST, function: int) -> Iterator[CountTest]:
+    for one in ast.iter_child_nodes(node):
+        if isinstance(one, ast.If) and asks_for_count(one.test):
+            yield CountTest(one.test, one.lineno, _lines_of(one), function)
+        within = (
+            one.lineno if isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef)) else function
+        )
+        yield from _count_tests(one, within)
+
+
+def _lines_of(node: ast.If) -> range:
+    return range(node.body[0].lineno, (node.body[-1].end_lineno or 0) + 1)
+
+
 def _within(node: ast.AST, clocks: dict[str, bool], file: str) -> Iterator[RareTest]:
     """Find those in a function or module, whose names may hold times."""
     inner: list[ast.AST] = []
@@ -103,7 +135,7 @@ def _of_test(node: ast.If, clocks: dict[str, bool], file: str) -> Iterator[RareT
         file=file,
         test=node.test,
         line=node.lineno,
-        body=range(node.body[0].lineno, (node.body[-1].end_lineno or 0) + 1),
+        body=_lines_of(node),
         saves=saves,
         evaluates=evaluates,
         by_time=by_time if isinstance(by_time, ast.Compare) else None,

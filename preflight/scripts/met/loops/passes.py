@@ -88,6 +88,7 @@ class Passes:
 
     def _leaves(self, words: str) -> bool:
         """Have a loop around it end, if one can, and the script go on for a while."""
+        self.seldom.forward.end()
         if not self._leaving.can_leave(words):
             return False
         self._enough = None

@@ -1,0 +1,126 @@
+"""Says whether an exception may come of steps that were not taken before what comes after them.
+
+A history that is shorter than the script expects there, or a name that an earlier step binds: in
+the job it is none. What is wrong after any number of steps (a key, an attribute, the shape of what
+a model is given) is the script's own.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import os
+import traceback
+from collections.abc import Iterator
+from types import FrameType, TracebackType
+
+from preflight.scripts.met.lines.counted import parsed
+from preflight.scripts.watch import Watch
+
+_GROWS = frozenset({"append", "appendleft", "extend", "add", "update", "put", "push", "insert"})
+
+# What is raised where something is too short, or too few.
+_OF_LENGTH = (IndexError, ValueError, RuntimeError, AssertionError, ZeroDivisionError)
+
+# As above, raised by a line of the script itself, and not by torch within it.
+_OF_OWN_LENGTH = (IndexError, ZeroDivisionError)
+
+
+def may_lack_steps(
+    file: str, body: range, test: ast.expr, watch: Watch, error: BaseException
+) -> bool:
+    """Whether an exception was raised behind a test, and may come of what its steps would do."""
+    lines = [*_lines(error.__traceback__)]
+    own = [one for one in lines if watch.own.has(one[0].f_code.co_filename)]
+    if not any(one.f_code.co_filename == file and at in body for one, at in own):
+        return False
+    frame, at = own[-1]
+    match error:
+        case NameError(name=str(name)):
+            return name in _bound(frame.f_code.co_filename)
+        case KeyError(args=(key, *_)):
+            return not isinstance(key, str)
+        case FileNotFoundError(filename=str(path)):
+            return os.path.isdir(os.path.dirname(path) or ".")
+    if any(one in str(error) for one in ("NoneType", "empty")):
+        return True
+    is_own = lines[-1] == own[-1]
+    if is_own and isinstance(error, _OF_OWN_LENGTH):
+        return True
+    return isinstance(error, _OF_LENGTH) and bool(
+        (_named(frame, at) - _texts(test)) & _grown(file, body, own)
+    )
+
+
+def _lines(trace: TracebackType | None) -> Iterator[tuple[FrameType, int]]:
+    return traceback.walk_tb(trace)
+
+
+@functools.lru_cache(maxsize=16)
+def _bound(file: str) -> frozenset[str]:
+    """Give the names that a file binds anywhere."""
+    tree = parsed(file)
+    every = ast.walk(tree) if tree is not None else ()
+    return frozenset(
+        one.id for one in every if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)
+    )
+
+
+def _named(frame: FrameType, line: int) -> set[str]:
+    """Give what a line of the script speaks of that is not its function's own."""
+    tree = parsed(frame.f_code.co_filename)
+    statements = [
+        one
+        for one in (ast.walk(tree) if tree is not None else ())
+        if isinstance(one, ast.stmt) and one.lineno <= line <= (one.end_lineno or one.lineno)
+    ]
+    innermost = max(statements, key=lambda one: one.lineno, default=None)
+    return _texts(innermost) if innermost is not None else set()
+
+
+def _texts(node: ast.AST) -> set[str]:
+    kinds = (ast.Name, ast.Attribute, ast.Subscript)
+    return {ast.unparse(one) for one in ast.walk(node) if isinstance(one, kinds)}
+
+
+def _grown(file: str, body: range, own: list[tuple[FrameType, int]]) -> set[str]:
+    """Give what the script makes longer outside of all that was run behind the test."""
+    begins = next(
+        at for at, (one, line) in enumerate(own) if line in body and one.f_code.co_filename == file
+    )
+    within = {(one.f_code.co_filename, one.f_code.co_firstlineno) for one, _ in own[begins + 1 :]}
+    return {
+        text
+        for each in {one.f_code.co_filename for one, _ in own}
+        for text, line, function in _growths(each)
+        if (each, function) not in within and not (each == file and line in body)
+    }
+
+
+@functools.lru_cache(maxsize=16)
+def _growths(file: str) -> tuple[tuple[str, int, int], ...]:
+    """Give what a file makes longer, with the line, and that at which its function begins."""
+    tree = parsed(file)
+    return () if tree is None else tuple(_growths_in(tree, 0))
+
+
+def _growths_in(node: ast.AST, function: int) -> Iterator[tuple[str, int, int]]:
+    for one in ast.iter_child_nodes(node):
+        if isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            decorated = [each.lineno for each in one.decorator_list]
+            yield from _growths_in(one, min([one.lineno, *decorated]))
+            continue
+        for holder in _holders(one):
+            yield ast.unparse(holder), one.lineno, function  # type: ignore[attr-defined]
+        yield from _growths_in(one, function)
+
+
+def _holders(node: ast.AST) -> list[ast.expr]:
+    match node:
+        case ast.AugAssign(target=target):
+            return [target]
+        case ast.Assign(targets=targets):
+            return [one.value for one in targets if isinstance(one, ast.Subscript)]
+        case ast.Call(func=ast.Attribute(value=holder, attr=name)) if name in _GROWS:
+            return [holder]
+    return []
