@@ -156,11 +156,15 @@ class RunMore(NamedTuple):
     is_whole: bool = False
     """Whether nothing was left out then."""
 
+    as_written: bool = False
+    """Whether its arguments were as the script has them, which were made less before."""
+
     @property
     def given(self) -> str:
         """Say how much it was given."""
         epochs = counted(self.epochs, "epoch")
-        return f"{counted(self.batches, 'batch', 'batches')} of an epoch and {epochs}"
+        also = ", and its arguments as they are" if self.as_written else ""
+        return f"{counted(self.batches, 'batch', 'batches')} of an epoch and {epochs}{also}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -271,7 +275,7 @@ def _once_more(seen: Rehearsal) -> str:
         return f"; with {seen.more.given} it stopped at the same line"
     inner = f" at {before.frames[-1].file}:{before.frames[-1].line}" if before.frames else ""
     kind = shown(before.error.partition(":")[0])
-    return f"; this was its second run, with {seen.more.given}: with fewer it raised {kind}{inner}"
+    return f"; this was its second run, with {seen.more.given}: with less it raised {kind}{inner}"
 
 
 def _started(seen: Rehearsal) -> str:

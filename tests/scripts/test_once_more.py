@@ -175,3 +175,43 @@ def test_what_stops_it_beyond_is_told_in_its_place(tmp_path: Path) -> None:
 
     assert code == 1
     assert seen.told == [f"error script-eval train.py:{line_of(path, 'open(')}"]
+
+
+INTERVALS = """
+import argparse, torch
+args = argparse.ArgumentParser()
+for name, steps in (("log", 50), ("eval", 500), ("save", 1000)):
+    args.add_argument(f"--{name}_every", type=int, default=steps)
+args = args.parse_args()
+CHECK
+model = torch.nn.Linear(2, 1)
+optimizer = torch.optim.SGD(model.parameters(), 0.1)
+for step in range(1, 9):
+    optimizer.zero_grad()
+    model(torch.randn(4, 2)).sum().backward()
+    optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("check", "is_sound"),
+    [
+        ("assert args.eval_every % args.log_every == 0", True),
+        ("print(1000 % (args.eval_every // args.log_every))", True),
+        ("assert args.eval_every % (args.log_every + 1) == 0", False),
+    ],
+)
+def test_arguments_that_were_made_less_are_tried_as_they_are(
+    tmp_path: Path,
+    check: str,
+    is_sound: bool,  # noqa: FBT001
+) -> None:
+    (tmp_path / "job").mkdir()
+    path = tmp_path / "job" / "train.py"
+    path.write_text(INTERVALS.replace("CHECK", check), encoding="utf-8")
+    seen = rehearse(path)
+
+    assert (run_plainly(path).returncode == 0) == is_sound
+    assert (seen.told == []) == is_sound
+    assert seen.rehearsal.more is not None
+    assert seen.rehearsal.more.as_written

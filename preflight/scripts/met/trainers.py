@@ -81,7 +81,7 @@ def _parser(original: Callable[..., Any], watch: Watch) -> Callable[..., Any]:
     @functools.wraps(original)
     def parse_known_args(parser: Any, *args: Any, **kwargs: Any) -> Any:
         read = original(parser, *args, **kwargs)
-        if not watch.is_here or watch.place() is None:
+        if not watch.is_here or watch.place() is None or watch.options.get("as_written"):
             return read
         names = read[0]
         changes = shorten_arguments(vars(names), _limits(watch), is_known=_is_known(watch))

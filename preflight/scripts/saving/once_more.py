@@ -28,6 +28,12 @@ _STEPS, _MOST_BATCHES = 10.0, 1_000
 # It is not run again where that took longer, and is given up then; in seconds.
 _AT_ONCE, _MOST = 30.0, 60.0
 
+# Begins what is told of arguments that were made less.
+_ARGUMENTS = "arguments:"
+
+# What numbers may raise that do not go together, of which some were made less.
+_OF_NUMBERS = ("AssertionError", "ZeroDivisionError")
+
 # Of the budget, what the first run may have taken.
 _PART = 0.2
 
@@ -58,13 +64,21 @@ def run_enough(asked: Asked) -> tuple[Sequence[Facts], Asked]:
     if raised is None or not _may_lack(first, raised, asked):
         return seen, asked
     more = _more_of(asked, seen)
+    if _may_come_of_arguments(first, raised):
+        more = more._replace(options={**more.options, "as_written": True})
     try:
         again = run(more._replace(some=once, alive=_for_a_while(asked)))
     except _TooLongError:
         return seen, asked
     second = next(one for one in again if isinstance(one, Rehearsal))
     given = more.options
-    run_more = RunMore(given["batches"], given["epochs"], raised, is_whole=not second.shortened)
+    run_more = RunMore(
+        given["batches"],
+        given["epochs"],
+        raised,
+        is_whole=not second.shortened,
+        as_written=given.get("as_written", False),
+    )
     if not _goes_on(second, raised):
         is_same = second.ended.how == "raised"
         return _with(seen, first, run_more if is_same else None), asked
@@ -106,10 +120,18 @@ def _may_lack(seen: Rehearsal, raised: Raised, asked: Asked) -> bool:
     is_by_clock = any(one.startswith(BY_CLOCK) for one in seen.shortened)
     is_told = is_by_clock or raised.lacks or raised.unfound or raised.told_by or raised.is_of_image
     is_alone = asked.wire.get("ranks", 1) == 1 and not (raised.is_process or raised.thread)
-    has_less = bool(seen.batches and seen.shortened) and seen.ended.how == "raised"
+    is_shorter = bool(seen.batches and seen.shortened) or _may_come_of_arguments(seen, raised)
+    has_less = is_shorter and seen.ended.how == "raised"
     budget = asked.options.get("budget")
     may_take = _AT_ONCE if budget is None else min(_AT_ONCE, _PART * budget)
     return has_less and is_alone and not (is_for_real or is_told) and seen.seconds <= may_take
+
+
+def _may_come_of_arguments(seen: Rehearsal, raised: Raised) -> bool:
+    """Whether it may be that arguments do not go together since some of them were made less."""
+    is_of_numbers = raised.error.startswith(_OF_NUMBERS)
+    is_less = any(one.startswith(_ARGUMENTS) for one in seen.shortened)
+    return is_less and (is_of_numbers or not seen.steps)
 
 
 def _goes_on(second: Rehearsal, before: Raised) -> bool:

@@ -80,7 +80,12 @@ def _named(frame: FrameType, line: int) -> set[str]:
 
 def _texts(node: ast.AST) -> set[str]:
     kinds = (ast.Name, ast.Attribute, ast.Subscript)
-    return {ast.unparse(one) for one in ast.walk(node) if isinstance(one, kinds)}
+    return {_text(one) for one in ast.walk(node) if isinstance(one, kinds)}
+
+
+def _text(node: ast.expr) -> str:
+    """Give an expression as it is compared: an attribute by its name, whoever has it."""
+    return f".{node.attr}" if isinstance(node, ast.Attribute) else ast.unparse(node)
 
 
 def _grown(file: str, body: range, own: list[tuple[FrameType, int]]) -> set[str]:
@@ -111,7 +116,7 @@ def _growths_in(node: ast.AST, function: int) -> Iterator[tuple[str, int, int]]:
             yield from _growths_in(one, min([one.lineno, *decorated]))
             continue
         for holder in _holders(one):
-            yield ast.unparse(holder), one.lineno, function  # type: ignore[attr-defined]
+            yield _text(holder), one.lineno, function  # type: ignore[attr-defined]
         yield from _growths_in(one, function)
 
 
