@@ -58,6 +58,9 @@ def told(check: Check, raised: Raised, facts: Rehearsal, job: Job, why: str) -> 
     if raised.behind:
         why = f"A loop was left early for this, so that it is a guess: {shown(facts.file)} may come"
         why += " here otherwise at the end of its training."
+        fix = (
+            "See whether it holds at the end of a whole training; mend this line where it does not."
+        )
     is_guess = raised.behind or raised.not_passed is not None
     if raised.not_passed is not None:
         test = raised.not_passed

@@ -27,7 +27,7 @@ _READS = re.compile(r"\bargv\b|from_cli")
 
 # Who takes a key that its configuration does not have as `+key=value` alone.
 _ADDS = re.compile(r"\bhydra\.main\b")
-_DASHED = re.compile(r"(?:startswith|removeprefix|strip)\(\s*[\"']--?[\w\"']")
+_DASHED = re.compile(r"(?:startswith|removeprefix|strip)\(\s*[\"']--?[\w\"']|\w\[2:\]")
 
 
 class _Read(NamedTuple):

@@ -52,6 +52,10 @@ def started(text: str, *given: str) -> list[Start]:
             Start(["--init_from=resume"]),
         ),
         (
+            "for one in argv:\n  k, v = one[2:].split('=')\nif init_from == 'resume': go_on()",
+            Start(["--init_from=resume"]),
+        ),
+        (
             "@hydra.main(config_path='conf')\ndef main(cfg):\n  if cfg.get('resume'): go_on()",
             Start(["+resume=a/last.pt"]),
         ),

@@ -147,18 +147,20 @@ class BroughtForward:
 
     def _goes_on_behind(self, one: RareTest, words: str, frame: FrameType) -> None:
         del self._due[one.file, one.line]
-        if self._jump(frame, one.body, one.test):
+        lacks_steps = words == BY_COUNT
+        if self._jump(frame, one.body, one.test if lacks_steps else None):
             at = self._watch.own.frame(one.file, one.line, frame.f_code.co_name)
             self._until, self._within = time.monotonic() + _BEHIND, (frame, one.body)
             self._watch.shortened(f"{words} ({at.file}:{at.line})")
 
-    def _jump(self, frame: FrameType, body: range, test: ast.expr) -> bool:
+    def _jump(self, frame: FrameType, body: range, test: ast.expr | None) -> bool:
+        """Go on behind a test; what is raised there may lack steps, where it asks for a count."""
         try:
             frame.f_lineno = body.start  # type: ignore[misc]
         except ValueError:  # it stands in what cannot be jumped in
             return False
-        behind = functools.partial(
-            may_lack_steps, frame.f_code.co_filename, body, test, self._watch
-        )
-        self._watch.too_early.append(behind)
+        if test is not None:
+            file = frame.f_code.co_filename
+            may_lack = functools.partial(may_lack_steps, file, body, test, self._watch)
+            self._watch.too_early.append(may_lack)
         return True

@@ -13,17 +13,27 @@ import os
 import traceback
 from collections.abc import Iterator
 from types import FrameType, TracebackType
+from typing import NamedTuple
 
 from preflight.scripts.met.lines.counted import parsed
 from preflight.scripts.watch import Watch
 
 _GROWS = frozenset({"append", "appendleft", "extend", "add", "update", "put", "push", "insert"})
 
-# What is raised where something is too short, or too few.
-_OF_LENGTH = (IndexError, ValueError, RuntimeError, AssertionError, ZeroDivisionError)
+# What is raised where something is too short; and where a number is too small, too.
+_OF_LENGTH, _OF_NUMBER = (IndexError, ValueError, RuntimeError), (AssertionError, ZeroDivisionError)
 
 # As above, raised by a line of the script itself, and not by torch within it.
 _OF_OWN_LENGTH = (IndexError, ZeroDivisionError)
+
+
+class _Growth(NamedTuple):
+    text: str
+    line: int
+    function: int
+    """The line at which its function begins; 0: the module."""
+
+    is_number: bool
 
 
 def may_lack_steps(
@@ -47,9 +57,10 @@ def may_lack_steps(
     is_own = lines[-1] == own[-1]
     if is_own and isinstance(error, _OF_OWN_LENGTH):
         return True
-    return isinstance(error, _OF_LENGTH) and bool(
-        (_named(frame, at) - _texts(test)) & _grown(file, body, own)
-    )
+    if not isinstance(error, (*_OF_LENGTH, *_OF_NUMBER)):
+        return False
+    grown = _grown(file, body, own, numbers=isinstance(error, _OF_NUMBER))
+    return bool((_named(frame, at) - _texts(test)) & grown)
 
 
 def _lines(trace: TracebackType | None) -> Iterator[tuple[FrameType, int]]:
@@ -88,35 +99,37 @@ def _text(node: ast.expr) -> str:
     return f".{node.attr}" if isinstance(node, ast.Attribute) else ast.unparse(node)
 
 
-def _grown(file: str, body: range, own: list[tuple[FrameType, int]]) -> set[str]:
+def _grown(file: str, body: range, own: list[tuple[FrameType, int]], *, numbers: bool) -> set[str]:
     """Give what the script makes longer outside of all that was run behind the test."""
     begins = next(
         at for at, (one, line) in enumerate(own) if line in body and one.f_code.co_filename == file
     )
     within = {(one.f_code.co_filename, one.f_code.co_firstlineno) for one, _ in own[begins + 1 :]}
     return {
-        text
+        growth.text
         for each in {one.f_code.co_filename for one, _ in own}
-        for text, line, function in _growths(each)
-        if (each, function) not in within and not (each == file and line in body)
+        for growth in _growths(each)
+        if numbers or not growth.is_number
+        if (each, growth.function) not in within and not (each == file and growth.line in body)
     }
 
 
 @functools.lru_cache(maxsize=16)
-def _growths(file: str) -> tuple[tuple[str, int, int], ...]:
-    """Give what a file makes longer, with the line, and that at which its function begins."""
+def _growths(file: str) -> tuple[_Growth, ...]:
+    """Give what a file makes longer, and the numbers to which it adds."""
     tree = parsed(file)
     return () if tree is None else tuple(_growths_in(tree, 0))
 
 
-def _growths_in(node: ast.AST, function: int) -> Iterator[tuple[str, int, int]]:
+def _growths_in(node: ast.AST, function: int) -> Iterator[_Growth]:
     for one in ast.iter_child_nodes(node):
         if isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef)):
             decorated = [each.lineno for each in one.decorator_list]
             yield from _growths_in(one, min([one.lineno, *decorated]))
             continue
         for holder in _holders(one):
-            yield _text(holder), one.lineno, function  # type: ignore[attr-defined]
+            is_number = isinstance(one, ast.AugAssign) and not isinstance(one.value, ast.List)
+            yield _Growth(_text(holder), holder.lineno, function, is_number)
         yield from _growths_in(one, function)
 
 

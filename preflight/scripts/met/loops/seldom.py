@@ -153,7 +153,9 @@ class Seldom:
         """Tell behind which tests may stand what was not seen; of what ranks do, they tell."""
         is_told = self._watch.has_raised or self._watch.has_met("rank")
         for one in not_come_to(self._watch) if not is_told else ():
-            if (one.file, one.line) not in self._told:
+            # What saves there, too, and has saved, has evaluated in a way that nobody has seen.
+            has_come = one.saves and self._watch.has_met("save")
+            if not has_come and (one.file, one.line) not in self._told:
                 self._told.add((one.file, one.line))
                 place = self._watch.own.frame(one.file, one.line, "")
                 self._watch.met(Met(what="seldom", at=place))
