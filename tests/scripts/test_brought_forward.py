@@ -30,6 +30,10 @@ def sample():
 
 for step in range(1, 1000):
     turn(step)
+    if step % 100 == 0:
+        seen.append("before")
+    if step % 50 == 0 and process == 2:
+        break
     if step % 500 == 0 and process == 0:
         evaluate()
     elif step % 400 == 0:
@@ -66,15 +70,22 @@ def ran(folder: Path, *, process: int = 0) -> tuple[list[object], list[str]]:
 def test_each_test_is_made_true_once(tmp_path: Path) -> None:
     seen, said = ran(tmp_path)
 
-    assert seen == [1, 2, True, "evaluated", *["sampled"] * 9, 4, "saved", 5, 6, 7, 8]
+    evaluated = ["before", "evaluated", *["sampled"] * 9]
+    assert seen == [1, 2, True, *evaluated, 4, "before", "saved", 5, 6, 7, 8]
     lines = [line_of(tmp_path / "train.py", f"step % {one}") for one in (500, 400)]
     assert said == [f"{BY_COUNT} (train.py:{line})" for line in lines]
+
+
+def test_what_leaves_the_loop_is_left_alone(tmp_path: Path) -> None:
+    seen, _ = ran(tmp_path, process=2)
+
+    assert seen == [1, 2, True, "before", "saved", 4, 5, 6, 7, 8]
 
 
 def test_one_of_another_process_is_left_alone_and_the_next_is_come_to(tmp_path: Path) -> None:
     seen, _ = ran(tmp_path, process=1)
 
-    assert seen == [1, 2, True, "saved", 4, 5, 6, 7, 8]
+    assert seen == [1, 2, True, "before", "saved", 4, 5, 6, 7, 8]
 
 
 def test_what_takes_long_then_is_ended_and_told(
@@ -84,7 +95,7 @@ def test_what_takes_long_then_is_ended_and_told(
     monkeypatch.setattr(brought_forward, "_BEHIND", -1.0)
     seen, said = ran(tmp_path)
 
-    assert seen == [1, 2, True, "stopped"]
+    assert seen == [1, 2, True, "before", "stopped"]
     assert said[1:] == ["what comes then to -1 s"]
 
 
@@ -94,5 +105,5 @@ def test_a_step_that_takes_long_behind_it_is_the_training_s_own(
     monkeypatch.setattr(brought_forward, "_BEHIND", -1.0)
     seen, said = ran(tmp_path, process=1)  # a save that is over at once
 
-    assert seen == [1, 2, True, "saved", 4, 5, 6, 7, 8]
+    assert seen == [1, 2, True, "before", "saved", 4, 5, 6, 7, 8]
     assert len(said) == 1

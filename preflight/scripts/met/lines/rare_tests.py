@@ -86,7 +86,7 @@ def count_tests(file: str) -> dict[int, CountTest]:
 
 def _count_tests(node: ast.AST, function: int) -> Iterator[CountTest]:
     for one in ast.iter_child_nodes(node):
-        if isinstance(one, ast.If) and asks_for_count(one.test):
+        if isinstance(one, ast.If) and asks_for_count(one.test) and not _leaves(one):
             yield CountTest(one.test, one.lineno, _lines_of(one), function)
         within = (
             one.lineno if isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef)) else function
@@ -129,8 +129,6 @@ def _of_test(node: ast.If, clocks: dict[str, bool], file: str) -> Iterator[RareT
     by_count = asks_for_count(node.test)
     if by_time is None and not by_count and not _counts(node.test):
         return
-    nodes = (each for part in node.body for each in ast.walk(part))
-    leaves = any(isinstance(one, _LEAVES) for one in nodes) or any(map(_EXITS.search, calls))
     yield RareTest(
         file=file,
         test=node.test,
@@ -140,8 +138,12 @@ def _of_test(node: ast.If, clocks: dict[str, bool], file: str) -> Iterator[RareT
         evaluates=evaluates,
         by_time=by_time if isinstance(by_time, ast.Compare) else None,
         by_count=by_count,
-        leaves=leaves,
+        leaves=_leaves(node) or any(map(_EXITS.search, calls)),
     )
+
+
+def _leaves(node: ast.If) -> bool:
+    return any(isinstance(one, _LEAVES) for part in node.body for one in ast.walk(part))
 
 
 def _calls(node: ast.If) -> list[str]:
