@@ -31,7 +31,7 @@ def score(of):
     found = []
     for one in of:
         found.append(one)
-    return statistics.quantiles(found[:1])
+    return statistics.stdev(found[:1])
 
 def save(what):
     return what
