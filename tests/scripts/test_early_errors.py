@@ -18,7 +18,9 @@ pytestmark = pytest.mark.skipif(
 SCRIPT = """
 import statistics
 
-losses, taken, table, metrics, model, best = [], 0, {}, {}, object(), None
+losses, taken, table, metrics, model = [], 0, {}, {}, object()
+best = None
+held_out = None
 
 class Meter:
     taken = 0
@@ -44,7 +46,7 @@ for step in range(1, 1000):
     if step % 500 == 0:
         BEHIND
     if step == 900:
-        late = 1
+        late = best = 1
     if step == 8:
         break
 """
@@ -68,6 +70,7 @@ IS_WRONG = {
     "a folder that nobody made": "save(open('nowhere/last.txt', 'w'))",
     "a name by the step": "save(f'{step:q}.pt')",
     "what it makes there itself": "save(score([1.0]))",
+    "what is none for good": "save(sum(held_out))",
     "a type": "save('a' + 1)",
 }
 

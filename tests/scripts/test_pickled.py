@@ -62,9 +62,10 @@ def test_faults_of_a_pickled_state_are_told(fault: str, tmp_path: Path) -> None:
     assert (check, line) in told(rehearse(tmp_path), text)
 
 
-def test_a_pickle_of_something_else_is_no_save(tmp_path: Path) -> None:
-    """As features of a batch, or results of an evaluation."""
-    other = f"with {FILE} as file: pickle.dump({{'x': x, 'accuracy': accuracy}}, file)"
+@pytest.mark.parametrize("held", ["'x': x", "'labels': y[:4]"])
+def test_a_pickle_of_something_else_is_no_save(held: str, tmp_path: Path) -> None:
+    """As features of a batch, or labels of as many as a layer has numbers beside its weights."""
+    other = f"with {FILE} as file: pickle.dump({{{held}, 'accuracy': accuracy}}, file)"
     write(tmp_path, "plain_resume.py", (SAVE, other), *PICKLED[2:])
 
     report = rehearse(tmp_path)

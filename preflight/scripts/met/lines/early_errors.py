@@ -12,7 +12,7 @@ import functools
 import os
 import traceback
 from collections.abc import Iterator
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import NamedTuple
 
 from preflight.scripts.met.lines.counted import parsed
@@ -40,7 +40,7 @@ def may_lack_steps(
     file: str, body: range, test: ast.expr, watch: Watch, error: BaseException
 ) -> bool:
     """Whether an exception was raised behind a test, and may come of what its steps would do."""
-    lines = [*_lines(error.__traceback__)]
+    lines = [*traceback.walk_tb(error.__traceback__)]
     own = [one for one in lines if watch.own.has(one[0].f_code.co_filename)]
     if not any(one.f_code.co_filename == file and at in body for one, at in own):
         return False
@@ -52,7 +52,9 @@ def may_lack_steps(
             return not isinstance(key, str)
         case FileNotFoundError(filename=str(path)):
             return os.path.isdir(os.path.dirname(path) or ".")
-    if any(one in str(error) for one in ("NoneType", "empty")):
+    if "NoneType" in str(error):
+        return bool(_named(frame, at) & _bound_later(frame.f_code.co_filename))
+    if "empty" in str(error):
         return True
     is_own = lines[-1] == own[-1]
     if is_own and isinstance(error, _OF_OWN_LENGTH):
@@ -61,10 +63,6 @@ def may_lack_steps(
         return False
     grown = _grown(file, body, own, numbers=isinstance(error, _OF_NUMBER))
     return bool((_named(frame, at) - _texts(test)) & grown)
-
-
-def _lines(trace: TracebackType | None) -> Iterator[tuple[FrameType, int]]:
-    return traceback.walk_tb(trace)
 
 
 @functools.lru_cache(maxsize=16)
@@ -77,8 +75,24 @@ def _bound(file: str) -> frozenset[str]:
     )
 
 
+@functools.lru_cache(maxsize=16)
+def _bound_later(file: str) -> frozenset[str]:
+    """Give what a file binds to None, and elsewhere to something: `best`, before there is any."""
+    tree = parsed(file)
+    bound: dict[bool, set[str]] = {True: set(), False: set()}
+    for one in ast.walk(tree) if tree is not None else ():
+        for target in one.targets if isinstance(one, ast.Assign) else ():
+            is_none = isinstance(one, ast.Assign) and _is_none(one.value)
+            bound[is_none] |= _texts(target)
+    return frozenset(bound[True] & bound[False])
+
+
+def _is_none(value: ast.expr) -> bool:
+    return isinstance(value, ast.Constant) and value.value is None
+
+
 def _named(frame: FrameType, line: int) -> set[str]:
-    """Give what a line of the script speaks of that is not its function's own."""
+    """Give what the statement at a line of the script speaks of."""
     tree = parsed(frame.f_code.co_filename)
     statements = [
         one

@@ -80,9 +80,14 @@ def _tensors(thing: object) -> Iterator[Any]:
 
 
 def holds_trained(state: object, optimizers: Iterable[Any]) -> bool:
-    """Whether something of a shape that is trained is saved."""
+    """Whether parts of what is trained are saved: one shape alone may be that of labels, too."""
     trained = _shapes(optimizers)
-    return bool(trained) and any(one.shape in trained for one in _tensors(state))
+    return bool(trained) and _holds(state, trained)
+
+
+def _holds(state: object, trained: set[Any]) -> bool:
+    made = {one.shape for one in _tensors(state)}
+    return len(made & trained) >= min(2, len(trained))
 
 
 def _shapes(optimizers: Iterable[Any]) -> set[Any]:
