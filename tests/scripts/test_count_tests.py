@@ -28,6 +28,8 @@ COMES = {
 
 STAYS = {
     "a range that ends before": "for step in range(100): at(); step % 500 == 0",
+    "a test that ends it before": "while count < 100: at(); count % 500 == 0",
+    "a test that is computed": "while count < many(): at(); count % 500 == 0",
     "a list that ends before": "for number, one in enumerate(data[:9]): at(); number % 500 == 0",
     "a short list": "for number, one in enumerate(few): at(); number % 500 == 0",
     "nobody knows how long": "for number, one in enumerate(drawn()): at(); number % 500 == 0",

@@ -132,14 +132,24 @@ def _asked(test: ast.expr, frame: FrameType) -> list[Periodic]:
 
 def _most(count: ast.expr, frame: FrameType) -> int:
     """Say how far a count comes that begins anew with a loop; none does that is kept elsewhere."""
-    names = {one.id for one in ast.walk(count) if isinstance(one, ast.Name)}
-    ends = (
-        _end(loop, frame)
-        for loop in at_work(frame, ast.For)
-        if isinstance(loop, ast.For)
-        and names & {one.id for one in ast.walk(loop.target) if isinstance(one, ast.Name)}
-    )
+    names = _names(count)
+    ends = (end for loop in at_work(frame, ast.For, ast.While) for end in _ends(loop, names, frame))
     return min(ends, default=sys.maxsize)
+
+
+def _ends(loop: ast.AST, names: set[str], frame: FrameType) -> Iterator[int]:
+    """Give the numbers at which a loop ends that counts by one of these names; 0: nobody knows."""
+    if isinstance(loop, ast.For) and names & _names(loop.target):
+        yield _end(loop, frame)
+    for one in ast.walk(loop.test) if isinstance(loop, ast.While) else ():
+        match one:
+            case ast.Compare(left=left, ops=[ast.Lt() | ast.LtE()], comparators=[right]):
+                if names & _names(left):
+                    yield number(right, frame) or 0
+
+
+def _names(node: ast.expr) -> set[str]:
+    return {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
 
 
 def _end(loop: ast.For, frame: FrameType) -> int:
